@@ -1,0 +1,1 @@
+//! Posterior, choice of the next commit, certificate. Pure.

@@ -1,0 +1,1 @@
+//! From a commit's tree to an artifact: recipe, runner, cache.

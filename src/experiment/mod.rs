@@ -1,0 +1,1 @@
+//! Compare, bisect, matrix: what to run next, and when to stop.

@@ -1,0 +1,1 @@
+//! The memtier-style load generator.

@@ -1,0 +1,32 @@
+//! The per-function table of a profile.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// A function as compared across builds: canonical name, and the module's file name.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct FunctionId {
+    /// Canonical name.
+    pub name: String,
+    /// File name of the module without its directory; `[kernel]` for the kernel.
+    pub module: String,
+}
+
+/// Samples of one function.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FunctionCounts {
+    /// Samples whose innermost function it is.
+    pub self_samples: u64,
+    /// Samples whose stack holds it, counted once a stack however often it recurs.
+    pub inclusive_samples: u64,
+}
+
+/// Samples by function of one trial.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FunctionTable {
+    /// All samples of the trial.
+    pub total_samples: u64,
+    /// Counts by function.
+    pub rows: BTreeMap<FunctionId, FunctionCounts>,
+}

@@ -1,0 +1,1 @@
+//! What a person or a script reads: text, JSON, Markdown, HTML and flame graphs.

@@ -1,0 +1,1 @@
+//! Tests, intervals and corrections, each with its formula and source. Pure.

@@ -1,0 +1,1 @@
+//! Where everything measured is kept: SQLite and blobs.

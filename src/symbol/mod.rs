@@ -1,0 +1,1 @@
+//! From addresses to names: DWARF, ELF symbols, kallsyms, perf maps; canonical names.

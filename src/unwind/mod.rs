@@ -1,0 +1,1 @@
+//! From registers and stack to a call chain.
