@@ -1,8 +1,27 @@
 //! One file per command: clap `Args`, turned into plan types at once; the core never sees clap.
 
+mod exit;
+
 use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+pub use exit::Exit;
+
+/// Says which commit made a program slower, and in which function.
+#[derive(Debug, Parser)]
+#[command(name = "perfblame", version, propagate_version = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {}
 
 /// Parses the command line, runs the command, and returns its exit code.
 pub fn main() -> ExitCode {
-    ExitCode::from(2)
+    let cli = Cli::parse();
+    let outcome = match cli.command {};
+    exit::report(outcome)
 }

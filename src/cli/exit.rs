@@ -1,0 +1,42 @@
+//! Exit codes of every command, and how an error is shown.
+
+use std::process::ExitCode;
+
+/// How a command ended when it could be carried out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// Done; for `compare` no regression, for `bisect` a certified culprit.
+    Ok,
+    /// A regression was found.
+    Regression,
+    /// The budget ran out without a decision.
+    Undecided,
+    /// Interrupted; what was measured is kept.
+    Interrupted,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        ExitCode::from(match exit {
+            Exit::Ok => 0,
+            Exit::Regression => 1,
+            Exit::Undecided => 3,
+            Exit::Interrupted => 130,
+        })
+    }
+}
+
+/// Turns a command's outcome into the process's exit code; an error goes to standard error, each
+/// cause on a line of its own, and is code 2.
+pub fn report(outcome: anyhow::Result<Exit>) -> ExitCode {
+    match outcome {
+        Ok(exit) => exit.into(),
+        Err(error) => {
+            eprintln!("perfblame: {error}");
+            for cause in error.chain().skip(1) {
+                eprintln!("  because: {cause}");
+            }
+            ExitCode::from(2)
+        }
+    }
+}
