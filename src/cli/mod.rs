@@ -1,6 +1,7 @@
 //! One file per command: clap `Args`, turned into plan types at once; the core never sees clap.
 
 mod exit;
+mod guard;
 
 use std::process::ExitCode;
 
@@ -17,11 +18,15 @@ struct Cli {
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {}
+enum Command {
+    #[command(hide = true)]
+    Guard(guard::Args),
+}
 
 /// Parses the command line, runs the command, and returns its exit code.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
-    let outcome = match cli.command {};
-    exit::report(outcome)
+    match cli.command {
+        Command::Guard(args) => guard::run(args),
+    }
 }

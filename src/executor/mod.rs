@@ -1,1 +1,17 @@
-//! Who starts a trial's process, and who makes sure that nothing stays behind.
+//! Who starts a process, and who makes sure that nothing of it stays behind.
+//!
+//! Every process that perfblame starts for the user (a build step, a server, a command, a trial)
+//! runs under a *guard*: a copy of perfblame that does nothing but wait. The guard adopts whatever
+//! its command leaves behind, and ends the whole tree when the command ends, when it is told to, or
+//! when perfblame itself dies, by `kill -9` too.
+
+mod cancel;
+pub mod guard;
+mod local;
+mod process;
+mod tree;
+
+pub use cancel::Cancel;
+pub use local::{LocalTrial, run_trial};
+pub use process::{Ended, Guarded, ProcessError, Spawn, Supervisor};
+pub use tree::{ProcessId, descendants, end_tree};
