@@ -11,3 +11,6 @@ pub use cpus::CpuList;
 pub use duration::Length;
 pub use error::PlanError;
 pub use workload::{Better, Command, CommandMetric, Listen, Probe, Ready, Server};
+mod judging;
+
+pub use judging::{Direction, Judging, MetricDescription};

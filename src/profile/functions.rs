@@ -29,4 +29,11 @@ pub struct FunctionTable {
     pub total_samples: u64,
     /// Counts by function.
     pub rows: BTreeMap<FunctionId, FunctionCounts>,
+    /// Samples whose stack holds the caller directly above the callee, by (caller, callee),
+    /// counted once a stack; inlined frames are frames. Tells who is related to whom when cost
+    /// moves from one function to another.
+    pub calls: BTreeMap<(FunctionId, FunctionId), u64>,
+    /// Counts by group name: a sample is the group's own if its innermost function is a member,
+    /// and inclusive if its stack holds any member, counted once a stack.
+    pub groups: BTreeMap<String, FunctionCounts>,
 }

@@ -2,7 +2,8 @@
 
 mod model;
 
+pub use crate::plan::Direction;
 pub use model::{
-    Comparison, CostVerdict, Direction, FunctionNote, FunctionStatus, FunctionVerdict,
-    MetricVerdict, TrialMeasurement, Verdict, WelchSummary,
+    Comparison, CostVerdict, Explained, FunctionNote, FunctionStatus, FunctionVerdict,
+    GroupProposal, MetricVerdict, TrialMeasurement, Verdict, WelchSummary,
 };

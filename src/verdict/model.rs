@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::plan::Direction;
 use crate::profile::FunctionTable;
 
 /// The four answers.
@@ -18,16 +19,6 @@ pub enum Verdict {
     Equivalent,
     /// Neither: more blocks may tell.
     Undecided,
-}
-
-/// Which direction of a metric is good.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Direction {
-    /// Operations per second and the like.
-    HigherIsBetter,
-    /// Times and sizes.
-    LowerIsBetter,
 }
 
 /// What one trial gives to be judged.
@@ -75,10 +66,17 @@ pub struct MetricVerdict {
     pub change_pct: f64,
     /// 95 % t interval of [`Self::change_pct`]; absent with fewer than two blocks.
     pub ci95_pct: Option<[f64; 2]>,
-    /// Two-sided sign-flip p over blocks.
+    /// Two-sided sign-flip p over blocks, of this metric alone.
     pub p: f64,
+    /// p adjusted for all that the comparison tests (family-wise); it decides the verdict.
+    pub p_adjusted: f64,
     /// The answer.
     pub verdict: Verdict,
+    /// Smallest change in per cent that this many blocks would flag in four of five comparisons;
+    /// absent with too few blocks to flag anything.
+    pub detectable_pct: Option<f64>,
+    /// Blocks that would probably decide an `undecided`; absent where no sensible number would.
+    pub blocks_to_decide: Option<u32>,
     /// The seeds' convention beside it; absent with fewer than two trials a side.
     pub welch: Option<WelchSummary>,
     /// `[base, head]` of each block, in order.
@@ -110,14 +108,21 @@ pub struct CostVerdict {
     pub head_ns_per_op: f64,
     /// Change of the normalised cost in per cent; absent for new and gone functions.
     pub change_pct: Option<f64>,
-    /// Its 95 % interval.
+    /// Its 95 % interval, of this function alone.
     pub ci95_pct: Option<[f64; 2]>,
+    /// Change of the normalised cost in percentage points of base's CPU time per operation.
+    pub change_points: f64,
     /// Two-sided p of this function alone; absent where it was too rare to be tested.
     pub p: Option<f64>,
-    /// p adjusted for all functions tested (family-wise).
+    /// p adjusted for all that the comparison tests (family-wise); it decides the verdict.
     pub p_adjusted: Option<f64>,
     /// The answer.
     pub verdict: Verdict,
+    /// Smallest change in per cent that this many blocks would flag in four of five comparisons;
+    /// absent where the function was not tested.
+    pub detectable_pct: Option<f64>,
+    /// Blocks that would probably decide an `undecided`; absent where no sensible number would.
+    pub blocks_to_decide: Option<u32>,
 }
 
 /// What else is known of a function's change.
@@ -128,6 +133,16 @@ pub enum FunctionNote {
     Moved {
         /// The functions on the other side.
         with: Vec<String>,
+    },
+    /// Its inclusive change is that of functions it calls, which are flagged themselves.
+    Inherited {
+        /// Those functions, the largest change first.
+        from: Vec<String>,
+    },
+    /// It is judged as a member of a group, not by itself.
+    Grouped {
+        /// The group's name.
+        group: String,
     },
     /// Its machine code is the same in both builds: layout, cache or data made the change.
     Indirect,
@@ -151,15 +166,87 @@ pub struct FunctionVerdict {
     pub notes: Vec<FunctionNote>,
 }
 
+/// Functions that may be one thing in two builds: the cost of one that is gone came back in
+/// another. A reader may want to judge them as a group.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GroupProposal {
+    /// Names of the functions.
+    pub members: Vec<String>,
+    /// The group's inclusive cost as one, an estimate; not part of the tested family.
+    pub inclusive: CostVerdict,
+}
+
+/// How much of the change of CPU time per operation the flagged functions explain.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Explained {
+    /// Change of all CPU time per operation after normalisation, in percentage points of base's.
+    pub total_points: f64,
+    /// Sum of the self changes of the flagged functions, in the same points.
+    pub flagged_points: f64,
+    /// Speed of the machine and all that touches every function alike: the factor in per cent
+    /// that normalisation took out of head against base.
+    pub common_pct: f64,
+    /// Two-sided sign-flip p of [`Self::common_pct`].
+    pub common_p: f64,
+}
+
 /// The judgement of head against base.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
+    /// Number of blocks in which both arms were measured.
+    pub blocks: u32,
+    /// The family-wise level that decided.
+    pub alpha: f64,
     /// The workload's main metric.
     pub throughput: MetricVerdict,
     /// The other metrics.
     pub metrics: Vec<MetricVerdict>,
     /// Functions, flagged ones first, then by inclusive share.
     pub functions: Vec<FunctionVerdict>,
+    /// Groups that the plan declares; the module is empty.
+    pub groups: Vec<FunctionVerdict>,
+    /// Groups that a reader may want to declare.
+    pub proposed_groups: Vec<GroupProposal>,
+    /// How far the flagged functions explain the change; absent without profiles.
+    pub explained: Option<Explained>,
     /// What a reader must know to trust or distrust the verdicts.
     pub warnings: Vec<String>,
+}
+
+impl Comparison {
+    /// Whether something got worse: a metric, a group, or a function whose cost did not merely
+    /// move and whose change is not merely indirect.
+    pub fn has_regression(&self) -> bool {
+        self.throughput.verdict == Verdict::Regressed
+            || self.metrics.iter().any(|m| m.verdict == Verdict::Regressed)
+            || self.groups.iter().any(FunctionVerdict::is_regression)
+            || self.functions.iter().any(FunctionVerdict::is_regression)
+    }
+}
+
+impl FunctionVerdict {
+    /// Whether its self or inclusive cost regressed, and no note excuses it.
+    pub fn is_regression(&self) -> bool {
+        let excused = self.notes.iter().any(|note| match note {
+            FunctionNote::Moved { .. } | FunctionNote::Grouped { .. } | FunctionNote::Indirect => {
+                true
+            }
+            FunctionNote::Inherited { .. } => false,
+        });
+        !excused
+            && (self.self_cost.verdict == Verdict::Regressed
+                || self.inclusive.verdict == Verdict::Regressed)
+    }
+
+    /// Whether its self or inclusive cost regressed or improved, whatever the notes say.
+    pub fn is_flagged(&self) -> bool {
+        self.self_cost.verdict.is_flagged() || self.inclusive.verdict.is_flagged()
+    }
+}
+
+impl Verdict {
+    /// Whether it says that there is a change.
+    pub fn is_flagged(self) -> bool {
+        matches!(self, Verdict::Regressed | Verdict::Improved)
+    }
 }
