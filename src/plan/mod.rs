@@ -1,11 +1,13 @@
 //! What is to be done: plan types, presets, and checks that name the line and key at fault.
 
+mod build;
 mod command_line;
 mod cpus;
 mod duration;
 mod error;
 mod workload;
 
+pub use build::{ArtifactPath, Recipe};
 pub use command_line::{CommandLine, Placeholders, UnknownPlaceholder};
 pub use cpus::CpuList;
 pub use duration::Length;
