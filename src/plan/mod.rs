@@ -5,6 +5,8 @@ mod command_line;
 mod cpus;
 mod duration;
 mod error;
+mod judging;
+mod sampling;
 mod workload;
 
 pub use build::{ArtifactPath, Recipe};
@@ -12,7 +14,6 @@ pub use command_line::{CommandLine, Placeholders, UnknownPlaceholder};
 pub use cpus::CpuList;
 pub use duration::Length;
 pub use error::PlanError;
-pub use workload::{Better, Command, CommandMetric, Listen, Probe, Ready, Server};
-mod judging;
-
 pub use judging::{Direction, Judging, MetricDescription};
+pub use sampling::{CallGraph, CallGraphError, EventChoice, SampleSpec};
+pub use workload::{Better, Command, CommandMetric, Listen, Probe, Ready, Server};

@@ -1,9 +1,13 @@
 //! Counted stacks, per-function tables, folded stacks. Pure.
 
+mod canonical;
+#[cfg(test)]
+mod example;
+mod folded;
 mod functions;
 mod model;
 
-pub use functions::{FunctionCounts, FunctionId, FunctionTable};
-pub use model::{
-    Accounting, CallGraph, EventInfo, Frame, Module, ModuleKind, Profile, SCHEMA, Stack, Symbol,
-};
+pub use canonical::canonical_name;
+pub use folded::{folded_lines, merged_folded_lines};
+pub use functions::{FunctionCounts, FunctionGroup, FunctionId, FunctionTable, UNKNOWN_FUNCTION};
+pub use model::{Accounting, EventInfo, Frame, Module, ModuleKind, Profile, SCHEMA, Stack, Symbol};

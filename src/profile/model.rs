@@ -5,6 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::plan::CallGraph;
+
 /// Version of the JSON form of [`Profile`]. A reader refuses what it does not know.
 pub const SCHEMA: &str = "perfblame.profile/1";
 
@@ -40,21 +42,6 @@ pub struct EventInfo {
     pub call_graph: CallGraph,
 }
 
-/// How the callers of a sampled instruction are found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum CallGraph {
-    /// No callers: the sampled instruction only.
-    None,
-    /// The chain of frame pointers, walked by the kernel.
-    Fp,
-    /// Registers and a copy of the stack, unwound by call frame information; size in bytes.
-    Dwarf {
-        /// Bytes of user stack copied with each sample.
-        stack_size: u32,
-    },
-}
-
 /// Where code lies.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Module {
@@ -64,6 +51,18 @@ pub struct Module {
     pub build_id: Option<String>,
     /// What kind of thing it is.
     pub kind: ModuleKind,
+}
+
+impl Module {
+    /// Returns the path's last part; the whole path for `[kernel]` and its like.
+    #[must_use]
+    pub fn file_name(&self) -> &str {
+        let path = self.path.strip_suffix(" (deleted)").unwrap_or(&self.path);
+        match path.rsplit_once('/') {
+            Some((_, name)) if !name.is_empty() => name,
+            _ => path,
+        }
+    }
 }
 
 /// Kinds of module.
@@ -100,7 +99,8 @@ pub struct Frame {
 /// A function at an address.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Symbol {
-    /// Demangled name as the build gave it; see `symbol::canonical` for comparing across builds.
+    /// Demangled name as the build gave it, without parameters (perf's convention); see
+    /// [`canonical_name`](super::canonical_name) for comparing across builds.
     pub name: String,
     /// Source file, where debug information tells.
     pub file: Option<String>,
