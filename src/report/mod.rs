@@ -1,1 +1,22 @@
 //! What a person or a script reads: text, JSON, Markdown, HTML and flame graphs.
+//!
+//! A report is one value, [`CompareReport`], and every form of it is a pure function of that value
+//! and of the folded stacks of both arms. The same value gives the same bytes.
+
+mod escape;
+mod flamegraph;
+mod headline;
+pub mod json;
+pub mod markdown;
+mod model;
+mod number;
+#[cfg(test)]
+mod sample;
+pub mod text;
+mod write;
+
+pub use escape::{plain, xml};
+pub use flamegraph::{FlameGraphError, flamegraph};
+pub use headline::{Headline, Outcome, Segment, headline};
+pub use model::{CompareReport, SCHEMA, SampleCounts, Side, TrialArm, TrialRecord, UnknownSchema};
+pub use write::{Profiles, WriteError, write_all};

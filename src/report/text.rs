@@ -1,0 +1,345 @@
+//! The report on a terminal.
+
+use std::fmt::Write as _;
+
+use unicode_width::UnicodeWidthStr as _;
+
+use crate::verdict::{FunctionStatus, FunctionVerdict, MetricVerdict, Verdict};
+
+use super::headline::{Outcome, function_verdict, headline, note_text, telling_cost};
+use super::{CompareReport, Side, escape::plain, number};
+
+/// Narrowest table that is drawn, in columns; a narrower terminal wraps.
+const MIN_WIDTH: usize = 60;
+
+/// Unflagged functions that are listed after the flagged ones.
+const UNFLAGGED_ROWS: usize = 5;
+
+/// Renders the report as text for a terminal `width` columns wide.
+///
+/// `color` puts ANSI colours in; whoever calls decides by `--color`, `NO_COLOR` and whether
+/// standard output is a terminal. Text from outside is shown without its control characters.
+pub fn render(report: &CompareReport, width: usize, color: bool) -> String {
+    let page = Page {
+        width: width.max(MIN_WIDTH),
+        color,
+    };
+    let mut out = String::new();
+    page.sentence(&mut out, report);
+    out.push('\n');
+    page.side(&mut out, "base", &report.base);
+    page.side(&mut out, "head", &report.head);
+    out.push('\n');
+    page.metrics(&mut out, report);
+    page.functions(&mut out, report);
+    page.foot(&mut out, report);
+    out
+}
+
+struct Page {
+    width: usize,
+    color: bool,
+}
+
+impl Page {
+    fn paint(&self, text: &str, ansi: &str) -> String {
+        if self.color {
+            format!("\u{1b}[{ansi}m{text}\u{1b}[0m")
+        } else {
+            text.to_string()
+        }
+    }
+
+    fn sentence(&self, out: &mut String, report: &CompareReport) {
+        let headline = headline(report);
+        let word = headline.outcome.word().to_uppercase();
+        let ansi = match headline.outcome {
+            Outcome::Regressed => "1;31",
+            Outcome::Improved => "1;32",
+            Outcome::Equivalent | Outcome::SameProgram => "1",
+            Outcome::Undecided => "1;33",
+        };
+        let text = format!("{word}  {}", plain(&headline.text()));
+        for (i, line) in wrap(&text, self.width).into_iter().enumerate() {
+            match line.strip_prefix(&word) {
+                Some(rest) if i == 0 => {
+                    let _ = writeln!(out, "{}{rest}", self.paint(&word, ansi));
+                }
+                _ => {
+                    let _ = writeln!(out, "{line}");
+                }
+            }
+        }
+    }
+
+    fn side(&self, out: &mut String, name: &str, side: &Side) {
+        let commit = short(&side.commit);
+        let trials = format!(
+            "{} trial{}",
+            side.trials,
+            if side.trials == 1 { "" } else { "s" }
+        );
+        let room = self
+            .width
+            .saturating_sub(6 + commit.len() + 2 + trials.len() + 2);
+        let subject = pad(&fit(&plain(&side.subject_line), room), room);
+        let _ = writeln!(
+            out,
+            "{name}  {}  {subject}  {}",
+            self.paint(&plain(commit), "1"),
+            self.paint(&trials, "2")
+        );
+    }
+
+    fn metrics(&self, out: &mut String, report: &CompareReport) {
+        let head = format!(
+            "{:<10} {:>9} {:>9} {:>8} {:>16} {:>6} metric",
+            "verdict", "base", "head", "change", "95 % interval", "p adj."
+        );
+        let _ = writeln!(out, "{}", self.paint(&head, "2"));
+        self.metric(out, &report.throughput);
+        for metric in &report.metrics {
+            self.metric(out, metric);
+        }
+        if let Some(welch) = report.throughput.welch {
+            let text = format!(
+                "Welch's t = {:.2}, df = {:.1}, p = {}; head − base {} to {} {}",
+                welch.t,
+                welch.df,
+                number::p(welch.p),
+                number::value(welch.ci95[0]),
+                number::value(welch.ci95[1]),
+                plain(&report.throughput.unit)
+            );
+            let text = fit(&text, self.width.saturating_sub(11));
+            let _ = writeln!(out, "{:<10} {}", "", self.paint(&text, "2"));
+        }
+    }
+
+    fn metric(&self, out: &mut String, metric: &MetricVerdict) {
+        let name = format!("{} {}", plain(&metric.name), plain(&metric.unit));
+        let _ = writeln!(
+            out,
+            "{} {:>9} {:>9} {:>8} {:>16} {:>6} {}",
+            self.verdict(metric.verdict),
+            number::value(metric.base_mean),
+            number::value(metric.head_mean),
+            number::change(metric.change_pct),
+            metric
+                .ci95_pct
+                .map_or("–".to_string(), number::interval)
+                .trim_end_matches(" %"),
+            number::p(metric.p_adjusted),
+            fit(&name, self.width.saturating_sub(64)),
+        );
+    }
+
+    fn verdict(&self, verdict: Verdict) -> String {
+        let (word, ansi) = match verdict {
+            Verdict::Regressed => ("regressed", "31"),
+            Verdict::Improved => ("improved", "32"),
+            Verdict::Equivalent => ("equivalent", "0"),
+            Verdict::Undecided => ("undecided", "2"),
+        };
+        self.paint(&format!("{word:<10}"), ansi)
+    }
+
+    fn functions(&self, out: &mut String, report: &CompareReport) {
+        if report.functions.is_empty() {
+            return;
+        }
+        let head = format!(
+            "\n{:<10} {:<4} {:>7} {:>7} {:>8} {:>6}  function (share of samples, %)",
+            "verdict", "cost", "base", "head", "change", "p adj."
+        );
+        let _ = writeln!(out, "{}", self.paint(&head, "2"));
+        let mut flagged = 0;
+        let mut unflagged = 0;
+        for function in report.groups.iter().chain(&report.functions) {
+            if function_verdict(function).is_flagged() {
+                flagged += 1;
+            } else if unflagged < UNFLAGGED_ROWS {
+                unflagged += 1;
+            } else {
+                continue;
+            }
+            self.function(out, function);
+        }
+        let hidden = report.groups.len() + report.functions.len() - flagged - unflagged;
+        if hidden > 0 {
+            let text = format!("{hidden} more without evidence of a change");
+            let _ = writeln!(out, "{:<10} {}", "", self.paint(&text, "2"));
+        }
+    }
+
+    fn function(&self, out: &mut String, function: &FunctionVerdict) {
+        let (which, cost) = telling_cost(function);
+        let change = match (function.status, cost.change_pct) {
+            (FunctionStatus::New, _) => "new".to_string(),
+            (FunctionStatus::Gone, _) => "gone".to_string(),
+            (FunctionStatus::Both, Some(pct)) => number::change(pct),
+            (FunctionStatus::Both, None) => "–".to_string(),
+        };
+        let _ = writeln!(
+            out,
+            "{} {:<4} {:>7} {:>7} {:>8} {:>6}  {}",
+            self.verdict(cost.verdict),
+            which,
+            number::share(cost.base_share_pct),
+            number::share(cost.head_share_pct),
+            change,
+            cost.p_adjusted.map_or("–".to_string(), number::p),
+            fit(&plain(&function.name), self.width.saturating_sub(49)),
+        );
+        for note in &function.notes {
+            let text = format!("↳ {}", note_text(note));
+            let text = fit(&plain(&text), self.width.saturating_sub(16));
+            let _ = writeln!(out, "{:<15} {}", "", self.paint(&text, "2"));
+        }
+    }
+
+    fn foot(&self, out: &mut String, report: &CompareReport) {
+        let blocks = report.throughput.blocks.len();
+        let mut facts = format!(
+            "{blocks} block{}, seed {}",
+            if blocks == 1 { "" } else { "s" },
+            report.seed
+        );
+        if let Some(event) = &report.event {
+            let _ = write!(
+                facts,
+                "; {} at {} Hz, {} + {} samples, {} lost",
+                plain(&event.name),
+                event.frequency_hz,
+                number::count(report.samples.base),
+                number::count(report.samples.head),
+                number::count(report.samples.lost)
+            );
+        }
+        if let Some(id) = &report.experiment {
+            let _ = write!(facts, "; experiment {}", plain(id));
+        }
+        out.push('\n');
+        for line in wrap(&facts, self.width) {
+            let _ = writeln!(out, "{}", self.paint(&line, "2"));
+        }
+        for warning in &report.warnings {
+            let text = format!("warning: {}", plain(warning));
+            for (i, line) in wrap(&text, self.width).into_iter().enumerate() {
+                match line.strip_prefix("warning:") {
+                    Some(rest) if i == 0 => {
+                        let _ = writeln!(out, "{}{rest}", self.paint("warning:", "33"));
+                    }
+                    _ => {
+                        let _ = writeln!(out, "{line}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The first twelve digits of a commit.
+pub(super) fn short(commit: &str) -> &str {
+    commit.get(..12).unwrap_or(commit)
+}
+
+/// Cuts text to at most `width` columns, in the middle, where names differ least.
+fn fit(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.to_string();
+    }
+    let room = width.saturating_sub(1);
+    let head = take(text.chars(), room.div_ceil(2));
+    let tail: String = take(text.chars().rev(), room / 2).chars().rev().collect();
+    format!("{head}…{tail}")
+}
+
+/// As many characters as fit into `width` columns.
+fn take(chars: impl Iterator<Item = char>, width: usize) -> String {
+    let mut taken = String::new();
+    for c in chars {
+        taken.push(c);
+        if taken.width() > width {
+            taken.pop();
+            break;
+        }
+    }
+    taken
+}
+
+/// Fills text with spaces up to `width` columns; formatting by characters would misplace wide ones.
+fn pad(text: &str, width: usize) -> String {
+    format!("{text}{}", " ".repeat(width.saturating_sub(text.width())))
+}
+
+/// Breaks text at spaces into lines of at most `width` columns; a longer word is broken anywhere.
+fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut line = String::new();
+    for word in text.split(' ') {
+        let mut word = word;
+        if !line.is_empty() && line.width() + 1 + word.width() > width {
+            lines.push(std::mem::take(&mut line));
+        }
+        while word.width() > width {
+            let part = take(word.chars(), width);
+            if part.is_empty() {
+                break;
+            }
+            word = &word[part.len()..];
+            lines.push(part);
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    lines.push(line);
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::sample::{report, with_names};
+
+    #[test]
+    fn fits_eighty_columns() {
+        let long = "std::__detail::_Map_base<std::pair<std::string const, std::vector<long>>>::at";
+        for name in [
+            "f",
+            long,
+            "漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字",
+        ] {
+            let text = render(&with_names(report(), name), 80, false);
+            for line in text.lines() {
+                assert!(line.width() <= 80, "{} columns: {line}", line.width());
+            }
+        }
+    }
+
+    #[test]
+    fn colour_only_where_asked() {
+        assert!(!render(&report(), 80, false).contains('\u{1b}'));
+        assert!(render(&report(), 80, true).contains("\u{1b}[1;31mREGRESSED\u{1b}[0m"));
+    }
+
+    #[test]
+    fn names_cannot_act_on_the_terminal() {
+        let text = render(
+            &with_names(report(), "x\u{1b}]0;title\u{7}\u{202e}y"),
+            80,
+            false,
+        );
+        assert!(!text.contains(['\u{1b}', '\u{7}', '\u{202e}']));
+    }
+
+    #[test]
+    fn wraps_and_fits() {
+        assert_eq!(wrap("aa bb cc", 5), ["aa bb", "cc"]);
+        assert_eq!(wrap("aaaaaaa b", 3), ["aaa", "aaa", "a b"]);
+        assert_eq!(fit("abcdefghij", 5), "ab…ij");
+        assert_eq!(fit("abc", 3), "abc");
+    }
+}

@@ -1,0 +1,98 @@
+//! Writes a report and everything beside it into a directory.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+use super::{CompareReport, FlameGraphError, flamegraph, json, markdown, text};
+
+/// The stacks of both arms, over all trials, as `profile::merged_folded_lines` gives them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Profiles {
+    /// Folded lines of the base arm.
+    pub base: Vec<String>,
+    /// Folded lines of the head arm.
+    pub head: Vec<String>,
+}
+
+/// Why a report could not be written.
+#[derive(Debug, Error)]
+pub enum WriteError {
+    /// The file system refused.
+    #[error("cannot write {}", path.display())]
+    Io {
+        /// The file or directory.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A picture could not be drawn.
+    #[error(transparent)]
+    FlameGraph(#[from] FlameGraphError),
+}
+
+/// Writes `report.json`, `report.md`, `report.html`, `base.folded`, `head.folded`, `base.svg`,
+/// `head.svg` and `diff.svg` into `dir`, which is made if it is not there.
+///
+/// Each file appears whole or not at all. Returns the paths in the order above. The same report
+/// and profiles give the same bytes.
+pub fn write_all(
+    dir: &Path,
+    report: &CompareReport,
+    profiles: &Profiles,
+) -> Result<Vec<PathBuf>, WriteError> {
+    fs::create_dir_all(dir).map_err(|source| WriteError::Io {
+        path: dir.to_path_buf(),
+        source,
+    })?;
+    let title = |arm: &str, side: &super::Side| {
+        format!("{arm}: {} {}", text::short(&side.commit), side.subject_line)
+    };
+    let base_svg = flamegraph(&title("base", &report.base), None, &profiles.base)?;
+    let head_svg = flamegraph(&title("head", &report.head), None, &profiles.head)?;
+    let files: [(&str, Vec<u8>); 6] = [
+        ("report.json", json::render(report).into_bytes()),
+        ("report.md", markdown::render(report).into_bytes()),
+        ("base.folded", folded(&profiles.base)),
+        ("head.folded", folded(&profiles.head)),
+        ("base.svg", base_svg),
+        ("head.svg", head_svg),
+    ];
+    let mut written = Vec::new();
+    for (name, bytes) in files {
+        let path = dir.join(name);
+        write_atomically(&path, &bytes)?;
+        written.push(path);
+    }
+    Ok(written)
+}
+
+fn folded(lines: &[String]) -> Vec<u8> {
+    let mut text = lines.join("\n");
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    text.into_bytes()
+}
+
+/// Writes a file under another name in the same directory, then renames it over `path`.
+pub(crate) fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
+    let io = |source| WriteError::Io {
+        path: path.to_path_buf(),
+        source,
+    };
+    let dir = match path.parent() {
+        Some(dir) if !dir.as_os_str().is_empty() => dir,
+        _ => Path::new("."),
+    };
+    let mut file = tempfile::Builder::new()
+        .prefix(".perfblame-")
+        .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644))
+        .tempfile_in(dir)
+        .map_err(io)?;
+    file.write_all(bytes).map_err(io)?;
+    file.persist(path).map_err(|error| io(error.error))?;
+    Ok(())
+}
