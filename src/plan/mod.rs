@@ -6,6 +6,7 @@ mod cpus;
 mod duration;
 mod error;
 mod judging;
+pub mod load;
 mod sampling;
 mod workload;
 

@@ -1,0 +1,390 @@
+//! One connection: what it asks next, what it waits for, and what comes back.
+
+use std::collections::VecDeque;
+use std::os::fd::OwnedFd;
+
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags, recv, send};
+
+use crate::plan::load::{KeyPattern, LoadSpec};
+
+use super::command::{CommandTemplate, Expect, Values};
+use super::error::{Fault, LoadError, escape};
+use super::keys::{KeySource, Rng};
+use super::recorder::Recorder;
+use super::reply::{Reply, ReplyParser, Stop};
+
+/// What all clients of a run share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    /// The specification.
+    pub spec: LoadSpec,
+    /// Commands of a round, with the number of times that each is sent in a row.
+    pub templates: Vec<(CommandTemplate, u32)>,
+    /// Values to be cloned for every client.
+    pub values: Values,
+    /// Seed of this run.
+    pub seed: u64,
+}
+
+/// A command that was sent and not answered.
+#[derive(Debug, Clone, Copy)]
+struct InFlight {
+    key: u64,
+    sent_ns: u64,
+    wire: u32,
+    command: u32,
+}
+
+/// One connection.
+#[derive(Debug)]
+pub(crate) struct Client {
+    /// Number over all threads.
+    pub id: u64,
+    socket: OwnedFd,
+    parser: ReplyParser,
+    in_flight: VecDeque<InFlight>,
+    /// Place in the round: command, and how often it is still to be sent in a row.
+    turn: (usize, u32),
+    keys: Vec<KeySource>,
+    key_rng: Rng,
+    values: Values,
+    /// Requests that may still be sent; `u64::MAX` stands for no limit.
+    left: u64,
+    /// What the kernel did not take yet.
+    unsent: Vec<u8>,
+    last: (u32, u64),
+    /// When the server was last heard, or first owed something, in nanoseconds.
+    pub heard_ns: u64,
+}
+
+/// What became of a readiness event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Progress {
+    /// There is more to come.
+    Open,
+    /// Everything was sent, but the kernel did not take all of it: wait until it is writable.
+    Blocked,
+    /// Everything was asked and answered.
+    Finished,
+}
+
+/// Why a reply was not accepted.
+enum Refusal {
+    Unasked(String),
+    Error(InFlight, String),
+    Wrong(InFlight, &'static str, String),
+}
+
+impl Client {
+    /// A client on an open connection, with nothing sent.
+    pub fn new(id: u64, socket: OwnedFd, shared: &Shared, left: u64) -> Client {
+        let spec = &shared.spec;
+        let stream = if spec.distinct_client_seed { id } else { 0 };
+        let patterns: Vec<_> = if spec.command.is_empty() {
+            vec![spec.key_pattern.set, spec.key_pattern.get]
+        } else {
+            spec.command_rounds()
+                .map(|(_, _, pattern)| pattern)
+                .collect()
+        };
+        Client {
+            id,
+            socket,
+            parser: super::connection::parser(spec),
+            in_flight: VecDeque::with_capacity(spec.pipeline as usize),
+            turn: (0, shared.templates[0].1),
+            keys: patterns
+                .into_iter()
+                .zip(&shared.templates)
+                .map(|(pattern, (_, ratio))| {
+                    // What is never sent needs no keys, and may have none: P with few keys.
+                    let pattern = if *ratio == 0 {
+                        KeyPattern::Random
+                    } else {
+                        pattern
+                    };
+                    KeySource::new(pattern, spec, id)
+                })
+                .collect(),
+            key_rng: Rng::new(shared.seed, 2 * stream),
+            values: shared
+                .values
+                .with_rng(Rng::new(shared.seed, 2 * stream + 1)),
+            left,
+            unsent: Vec::new(),
+            last: (0, 0),
+            heard_ns: 0,
+        }
+    }
+
+    /// The socket, to be watched.
+    pub fn socket(&self) -> &OwnedFd {
+        &self.socket
+    }
+
+    /// Commands that wait for their reply.
+    pub fn outstanding(&self) -> usize {
+        self.in_flight.len()
+    }
+
+    /// Command and key that come next.
+    #[inline]
+    fn next_request(&mut self, shared: &Shared) -> (usize, u64) {
+        while self.turn.1 == 0 {
+            let next = (self.turn.0 + 1) % shared.templates.len();
+            self.turn = (next, shared.templates[next].1);
+        }
+        self.turn.1 -= 1;
+        let command = self.turn.0;
+        let key = self.keys[command].draw(&mut self.key_rng);
+        (command, key)
+    }
+
+    /// Fills the pipeline once half of it has been answered, and sends all of that at once.
+    ///
+    /// `scratch` is a buffer to encode into; `now_ns` becomes the time of sending.
+    #[inline]
+    pub fn refill(
+        &mut self,
+        shared: &Shared,
+        scratch: &mut Vec<u8>,
+        now_ns: u64,
+    ) -> Result<Progress, LoadError> {
+        let pipeline = shared.spec.pipeline as usize;
+        let outstanding = self.in_flight.len();
+        if self.left == 0 {
+            return Ok(if outstanding == 0 {
+                Progress::Finished
+            } else {
+                Progress::Open
+            });
+        }
+        if outstanding * 2 > pipeline || !self.unsent.is_empty() {
+            return Ok(Progress::Open);
+        }
+        if outstanding == 0 {
+            self.heard_ns = now_ns;
+        }
+        let count = ((pipeline - outstanding) as u64).min(self.left);
+        if self.left != u64::MAX {
+            self.left -= count;
+        }
+        scratch.clear();
+        for _ in 0..count {
+            let (command, key) = self.next_request(shared);
+            let before = scratch.len();
+            let (source, rng) = (&mut self.keys[command], &mut self.key_rng);
+            shared.templates[command]
+                .0
+                .encode(key, || source.draw(rng), &mut self.values, scratch);
+            self.in_flight.push_back(InFlight {
+                key,
+                sent_ns: now_ns,
+                wire: (scratch.len() - before) as u32,
+                command: command as u32,
+            });
+        }
+        if let Some(last) = self.in_flight.back() {
+            self.last = (last.command, last.key);
+        }
+        let sent = self.send(shared, scratch)?;
+        if sent == scratch.len() {
+            return Ok(Progress::Open);
+        }
+        self.unsent.extend_from_slice(&scratch[sent..]);
+        Ok(Progress::Blocked)
+    }
+
+    /// Sends what the kernel did not take before.
+    pub fn flush(&mut self, shared: &Shared) -> Result<Progress, LoadError> {
+        let unsent = std::mem::take(&mut self.unsent);
+        let sent = self.send(shared, &unsent)?;
+        if sent == unsent.len() {
+            return Ok(Progress::Open);
+        }
+        self.unsent = unsent;
+        self.unsent.drain(..sent);
+        Ok(Progress::Blocked)
+    }
+
+    fn send(&self, shared: &Shared, bytes: &[u8]) -> Result<usize, LoadError> {
+        let mut sent = 0;
+        while sent < bytes.len() {
+            match send(&self.socket, &bytes[sent..], SendFlags::NOSIGNAL) {
+                Ok(count) => sent += count,
+                Err(Errno::AGAIN) => break,
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(self.broken(shared, error)),
+            }
+        }
+        Ok(sent)
+    }
+
+    /// Reads once. `None`: there is nothing to read now.
+    #[inline]
+    pub fn read(&self, shared: &Shared, buffer: &mut [u8]) -> Result<Option<usize>, LoadError> {
+        loop {
+            match recv(&self.socket, &mut *buffer, RecvFlags::empty()) {
+                Ok((0, _)) => return Err(self.closed(shared)),
+                Ok((count, _)) => return Ok(Some(count)),
+                Err(Errno::AGAIN) => return Ok(None),
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(self.broken(shared, error)),
+            }
+        }
+    }
+
+    /// Takes every reply that ends in `bytes`, read at `now_ns`, and counts it.
+    #[inline]
+    pub fn take(
+        &mut self,
+        shared: &Shared,
+        bytes: &[u8],
+        now_ns: u64,
+        recorder: &mut Recorder,
+    ) -> Result<(), LoadError> {
+        self.heard_ns = now_ns;
+        let in_flight = &mut self.in_flight;
+        let mut run = Run::default();
+        let fed = self.parser.feed(bytes, |reply, wire| {
+            let Some(request) = in_flight.pop_front() else {
+                return Err(Refusal::Unasked(render(reply)));
+            };
+            let expect = shared.templates[request.command as usize].0.expect;
+            let counts = &mut recorder.commands[request.command as usize];
+            match (expect, reply) {
+                (_, Reply::Error(text)) => return Err(Refusal::Error(request, escape(text))),
+                (Expect::Value, Reply::Value(_)) => counts.hits += 1,
+                (Expect::Value, Reply::Nil) => counts.misses += 1,
+                (Expect::Ok, Reply::Simple(b"OK"))
+                | (Expect::Stored, Reply::Simple(b"STORED"))
+                | (Expect::Any, _) => {}
+                (Expect::Values(keys), Reply::Array { elements, nils }) if elements <= keys => {
+                    counts.hits += elements - nils;
+                    counts.misses += keys - (elements - nils);
+                }
+                // memcached leaves misses out.
+                (Expect::Values(keys), Reply::Value(_)) if !shared.spec.protocol.is_resp() => {
+                    counts.hits += 1;
+                    counts.misses += keys - 1;
+                }
+                (Expect::Values(keys), Reply::Nil) if !shared.spec.protocol.is_resp() => {
+                    counts.misses += keys;
+                }
+                (expect, reply) => {
+                    return Err(Refusal::Wrong(request, expect.describe(), render(reply)));
+                }
+            }
+            counts.ops += 1;
+            counts.bytes += wire + u64::from(request.wire);
+            if run.continues(&request) {
+                run.count += 1;
+            } else {
+                run.end(now_ns, recorder);
+                run = Run {
+                    command: request.command,
+                    sent_ns: request.sent_ns,
+                    count: 1,
+                };
+            }
+            Ok(())
+        });
+        match fed {
+            Ok(()) => {
+                run.end(now_ns, recorder);
+                Ok(())
+            }
+            Err(stop) => Err(self.refused(shared, stop)),
+        }
+    }
+
+    fn refused(&self, shared: &Shared, stop: Stop<Refusal>) -> LoadError {
+        match stop {
+            Stop::Violation(violation) => LoadError::Protocol {
+                what: violation.what,
+                fault: self.fault(shared, None, escape(&violation.got)),
+            },
+            Stop::Refused(Refusal::Unasked(got)) => {
+                LoadError::Unasked(self.fault(shared, None, got))
+            }
+            Stop::Refused(Refusal::Error(request, got)) => {
+                LoadError::ErrorReply(self.fault(shared, Some(request), got))
+            }
+            Stop::Refused(Refusal::Wrong(request, expected, got)) => LoadError::WrongReply {
+                expected,
+                fault: self.fault(shared, Some(request), got),
+            },
+        }
+    }
+
+    /// Where the client stands. `answered` is a request that has just left the queue.
+    fn fault(&self, shared: &Shared, answered: Option<InFlight>, got: String) -> Fault {
+        let waiting = answered.as_ref().or(self.in_flight.front());
+        let (command, key) = waiting.map_or(self.last, |request| (request.command, request.key));
+        Fault {
+            connection: self.id,
+            command: shared.templates[command as usize].0.describe(key),
+            outstanding: self.in_flight.len() + usize::from(answered.is_some()),
+            got,
+        }
+    }
+
+    fn closed(&self, shared: &Shared) -> LoadError {
+        LoadError::Closed(self.fault(shared, None, self.parser.partial()))
+    }
+
+    fn broken(&self, shared: &Shared, error: Errno) -> LoadError {
+        match error {
+            Errno::CONNRESET | Errno::PIPE => self.closed(shared),
+            error => LoadError::Io {
+                fault: self.fault(shared, None, self.parser.partial()),
+                source: error.into(),
+            },
+        }
+    }
+
+    /// The server owes replies and has not been heard for `seconds`.
+    pub fn stalled(&self, shared: &Shared, seconds: u64) -> LoadError {
+        LoadError::Stalled {
+            seconds,
+            fault: self.fault(shared, None, self.parser.partial()),
+        }
+    }
+}
+
+/// Replies in a row of one command that were sent at one time: their latency is recorded at once.
+#[derive(Default)]
+struct Run {
+    command: u32,
+    sent_ns: u64,
+    count: u64,
+}
+
+impl Run {
+    #[inline]
+    fn continues(&self, request: &InFlight) -> bool {
+        self.count > 0 && self.sent_ns == request.sent_ns && self.command == request.command
+    }
+
+    #[inline]
+    fn end(&self, now_ns: u64, recorder: &mut Recorder) {
+        if self.count > 0 {
+            recorder.commands[self.command as usize]
+                .latency
+                .record(now_ns.saturating_sub(self.sent_ns), self.count);
+        }
+    }
+}
+
+fn render(reply: Reply<'_>) -> String {
+    match reply {
+        Reply::Simple(text) => escape(text),
+        Reply::Error(text) => escape(text),
+        Reply::Integer => "an integer".to_owned(),
+        Reply::Value(length) => format!("a value of {length} bytes"),
+        Reply::Nil => "nil".to_owned(),
+        Reply::Array { elements, .. } => format!("an array of {elements} elements"),
+        Reply::Other => "a reply of RESP 3".to_owned(),
+    }
+}

@@ -1,0 +1,406 @@
+//! Starting, steering and ending a run.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, SyncSender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use crate::plan::load::LoadSpec;
+
+use super::client::Shared;
+use super::clock::monotonic_ns;
+use super::command::{Values, templates};
+use super::connection::Address;
+use super::error::LoadError;
+use super::keys::Rng;
+use super::outcome::{LoadOutcome, WindowId, WindowStats};
+use super::recorder::Recorder;
+use super::target::Target;
+use super::worker::{Control, Length, Report, Worker, pin};
+
+/// What a run needs to know beside the load itself.
+#[derive(Debug, Clone, Default)]
+pub struct RunOptions {
+    /// CPUs of the client threads: thread i is bound to the i-th, beginning again at the first
+    /// where there are more threads. Empty: not bound.
+    pub cpus: Vec<usize>,
+    /// Set from outside to end the run with [`LoadError::Cancelled`].
+    pub cancel: Arc<AtomicBool>,
+}
+
+/// A run under way that goes on until it is finished. Its threads end with it.
+#[derive(Debug)]
+pub struct Running {
+    threads: Threads,
+    /// Windows so far, with the time at which each was entered.
+    windows: Vec<(WindowId, u64)>,
+}
+
+/// The threads of a run, whatever its length.
+#[derive(Debug)]
+struct Threads {
+    shared: Arc<Shared>,
+    control: Arc<Control>,
+    /// The first thing that went wrong.
+    failure: Arc<Mutex<Option<LoadError>>>,
+    handles: Vec<JoinHandle<Option<Report>>>,
+    started_ns: u64,
+}
+
+impl Running {
+    /// Connects, and begins to load without an end; `requests` and `test-time` of the
+    /// specification do not matter. Replies count in the window `first` from the start.
+    ///
+    /// # Errors
+    /// The specification is impossible, or a connection could not be had.
+    pub fn start(
+        spec: &LoadSpec,
+        target: &Target,
+        options: &RunOptions,
+        first: WindowId,
+    ) -> Result<Running, LoadError> {
+        let threads = Threads::start(spec, target, options, Length::Endless)?;
+        let windows = vec![(first, threads.started_ns)];
+        Ok(Running { threads, windows })
+    }
+
+    /// From now on replies count in another window. May be called often, also for a window that
+    /// there was before: its parts are added up.
+    pub fn enter(&mut self, window: WindowId) {
+        self.windows.push((window, monotonic_ns()));
+        let index = (self.windows.len() - 1) as u32;
+        self.threads.control.window.store(index, Ordering::Release);
+    }
+
+    /// Says whether the run still goes well.
+    ///
+    /// # Errors
+    /// What has ended it. The error is handed out once; [`Running::finish`] must not be expected
+    /// to give windows after that.
+    pub fn check(&self) -> Result<(), LoadError> {
+        self.threads.check()
+    }
+
+    /// Ends the run, and returns what each window came to, in the order in which they were first
+    /// entered.
+    ///
+    /// # Errors
+    /// Anything that went wrong in any window: nothing of the run counts then.
+    pub fn finish(self) -> Result<Vec<WindowStats>, LoadError> {
+        let Running {
+            mut threads,
+            windows,
+        } = self;
+        let end_ns = monotonic_ns();
+        let reports = threads.finish()?;
+        Ok(threads.windows(reports, &windows, end_ns))
+    }
+}
+
+/// Puts a load on a server until it has been answered, or its time is up.
+///
+/// # Errors
+/// The specification is impossible, a connection could not be had, the server closed, stalled or
+/// answered wrongly, or the caller cancelled. Nothing counts then.
+pub fn run(
+    spec: &LoadSpec,
+    target: &Target,
+    options: &RunOptions,
+) -> Result<LoadOutcome, LoadError> {
+    let mut threads = Threads::start(spec, target, options, Length::Specified)?;
+    let reports = threads.join()?;
+    let last_reply_ns = reports.iter().map(|report| report.last_reply_ns).max();
+    let end_ns = last_reply_ns.unwrap_or(threads.started_ns);
+    let seed = threads.shared.seed;
+    let mut windows = threads.windows(reports, &[(WindowId(0), threads.started_ns)], end_ns);
+    match windows.pop() {
+        Some(total) => Ok(LoadOutcome { total, seed }),
+        None => Err(LoadError::Thread),
+    }
+}
+
+impl Threads {
+    fn start(
+        spec: &LoadSpec,
+        target: &Target,
+        options: &RunOptions,
+        length: Length,
+    ) -> Result<Threads, LoadError> {
+        spec.check()?;
+        let address = Address::resolve(target)?;
+        allow_connections(spec.connections());
+        let seed = seed(spec);
+        // Streams of clients are even and odd numbers from 0 up; values are laid out by another.
+        let values = Values::new(spec, Rng::new(seed, u64::MAX));
+        let shared = Arc::new(Shared {
+            templates: templates(spec, &values),
+            spec: spec.clone(),
+            values,
+            seed,
+        });
+        let control = Arc::new(Control {
+            cancel: options.cancel.clone(),
+            ..Control::default()
+        });
+        let failure = Arc::new(Mutex::new(None));
+        let (ready, readiness) = mpsc::sync_channel(spec.threads as usize);
+        let mut threads = Threads {
+            shared,
+            control,
+            failure,
+            handles: Vec::new(),
+            started_ns: 0,
+        };
+        let mut gates = Vec::new();
+        for index in 0..spec.threads {
+            let (gate, wait) = mpsc::sync_channel(1);
+            let cpu = options
+                .cpus
+                .get(index as usize % options.cpus.len().max(1))
+                .copied();
+            let thread = Thread {
+                shared: threads.shared.clone(),
+                control: threads.control.clone(),
+                failure: threads.failure.clone(),
+                address: address.clone(),
+                index,
+                cpu,
+                length,
+                ready: ready.clone(),
+                gate: wait,
+            };
+            let handle = std::thread::Builder::new()
+                .name(format!("load-{index}"))
+                .spawn(move || thread.run())
+                .map_err(|source| LoadError::Start {
+                    what: "no thread",
+                    source,
+                });
+            match handle {
+                Ok(handle) => threads.handles.push(handle),
+                Err(error) => {
+                    drop(gates);
+                    threads.stop_and_join();
+                    return Err(error);
+                }
+            }
+            gates.push(gate);
+        }
+        drop(ready);
+        let all_ready = readiness.iter().filter(|ready| *ready).count() == gates.len();
+        if !all_ready {
+            drop(gates);
+            threads.stop_and_join();
+            return Err(threads.take_failure().unwrap_or(LoadError::Thread));
+        }
+        threads.started_ns = monotonic_ns();
+        let deadline_ns = match (length, spec.test_time) {
+            (Length::Specified, Some(seconds)) => threads
+                .started_ns
+                .saturating_add(seconds.saturating_mul(1_000_000_000)),
+            _ => u64::MAX,
+        };
+        for gate in gates {
+            // A thread that is gone has left its error behind.
+            let _ = gate.send(deadline_ns);
+        }
+        Ok(threads)
+    }
+
+    fn take_failure(&self) -> Option<LoadError> {
+        self.failure
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take()
+    }
+
+    fn check(&self) -> Result<(), LoadError> {
+        if let Some(error) = self.take_failure() {
+            return Err(error);
+        }
+        if self.control.cancel.load(Ordering::Relaxed) {
+            return Err(LoadError::Cancelled);
+        }
+        if self.handles.iter().any(JoinHandle::is_finished) {
+            // An endless thread ends by a failure, which may have come in just now.
+            return Err(self.take_failure().unwrap_or(LoadError::Thread));
+        }
+        Ok(())
+    }
+
+    fn stop_and_join(&mut self) -> Vec<Option<Report>> {
+        self.control.stop.store(true, Ordering::Relaxed);
+        self.handles
+            .drain(..)
+            .map(|handle| handle.join().ok().flatten())
+            .collect()
+    }
+
+    /// Stops all threads and takes their reports.
+    fn finish(&mut self) -> Result<Vec<Report>, LoadError> {
+        let reports = self.stop_and_join();
+        self.collect(reports)
+    }
+
+    /// Waits for all threads to end by themselves.
+    fn join(&mut self) -> Result<Vec<Report>, LoadError> {
+        let reports = self
+            .handles
+            .drain(..)
+            .map(|handle| handle.join().ok().flatten())
+            .collect();
+        self.collect(reports)
+    }
+
+    fn collect(&self, reports: Vec<Option<Report>>) -> Result<Vec<Report>, LoadError> {
+        if let Some(error) = self.take_failure() {
+            return Err(error);
+        }
+        if self.control.cancel.load(Ordering::Relaxed) {
+            return Err(LoadError::Cancelled);
+        }
+        reports
+            .into_iter()
+            .collect::<Option<Vec<_>>>()
+            .ok_or(LoadError::Thread)
+    }
+
+    /// Adds up what the threads counted, by window.
+    fn windows(
+        &self,
+        reports: Vec<Report>,
+        entered: &[(WindowId, u64)],
+        end_ns: u64,
+    ) -> Vec<WindowStats> {
+        let mut order: Vec<WindowId> = Vec::new();
+        for (id, _) in entered {
+            if !order.contains(id) {
+                order.push(*id);
+            }
+        }
+        order
+            .into_iter()
+            .map(|id| {
+                let mut total = Recorder::new(self.shared.templates.len());
+                let mut duration_ns = 0;
+                for (index, (entered_id, from_ns)) in entered.iter().enumerate() {
+                    if *entered_id == id {
+                        let to_ns = entered.get(index + 1).map_or(end_ns, |(_, ns)| *ns);
+                        duration_ns += to_ns.saturating_sub(*from_ns);
+                    }
+                }
+                let mut cpu = Vec::new();
+                for report in &reports {
+                    let mut cpu_ns = 0;
+                    for part in &report.parts {
+                        if entered.get(part.window as usize).map(|(id, _)| *id) == Some(id) {
+                            total.merge(&part.recorder);
+                            cpu_ns += part.cpu_ns;
+                        }
+                    }
+                    cpu.push(cpu_ns);
+                }
+                WindowStats {
+                    id,
+                    duration_ns,
+                    client_cpu_ns: cpu.iter().sum(),
+                    busiest_client_cpu_ns: cpu.iter().copied().max().unwrap_or(0),
+                    commands: total.into_stats(self.shared.templates.iter().map(|(t, _)| t)),
+                }
+            })
+            .collect()
+    }
+}
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        self.stop_and_join();
+    }
+}
+
+/// What a thread takes along.
+struct Thread {
+    shared: Arc<Shared>,
+    control: Arc<Control>,
+    failure: Arc<Mutex<Option<LoadError>>>,
+    address: Address,
+    index: u32,
+    cpu: Option<usize>,
+    length: Length,
+    ready: SyncSender<bool>,
+    gate: Receiver<u64>,
+}
+
+impl Thread {
+    fn run(self) -> Option<Report> {
+        let worker = match self.connect() {
+            Ok(worker) => worker,
+            Err(error) => {
+                self.fail(error);
+                let _ = self.ready.send(false);
+                return None;
+            }
+        };
+        // Nobody listens, or the gate is gone: another thread could not connect.
+        self.ready.send(true).ok()?;
+        let deadline_ns = self.gate.recv().ok()?;
+        match worker.run(deadline_ns) {
+            Ok(report) => Some(report),
+            Err(error) => {
+                self.fail(error);
+                None
+            }
+        }
+    }
+
+    fn connect(&self) -> Result<Worker, LoadError> {
+        if let Some(cpu) = self.cpu {
+            pin(cpu)?;
+        }
+        Worker::connect(
+            self.shared.clone(),
+            self.control.clone(),
+            &self.address,
+            self.index,
+            self.length,
+        )
+    }
+
+    /// Keeps the first error, and stops the other threads: nothing of the run counts.
+    fn fail(&self, error: LoadError) {
+        let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        if !self.control.stop.swap(true, Ordering::Relaxed) || failure.is_none() {
+            failure.get_or_insert(error);
+        }
+    }
+}
+
+fn seed(spec: &LoadSpec) -> u64 {
+    if spec.randomize {
+        SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(spec.seed, |since| since.as_nanos() as u64)
+    } else {
+        spec.seed
+    }
+}
+
+/// Raises the number of files that this process may have open, where the connections need more.
+/// Where it may not, opening a connection will say so.
+fn allow_connections(connections: u64) {
+    let limit = getrlimit(Resource::Nofile);
+    let needed = connections.saturating_add(256);
+    if limit.current.is_some_and(|current| current < needed) {
+        let current = limit.maximum.map_or(needed, |most| needed.min(most));
+        let _ = setrlimit(
+            Resource::Nofile,
+            Rlimit {
+                current: Some(current),
+                maximum: limit.maximum,
+            },
+        );
+    }
+}

@@ -1,0 +1,354 @@
+//! One thread: an epoll loop over its connections.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::Duration;
+
+use rustix::buffer::spare_capacity;
+use rustix::event::{Timespec, epoll};
+use rustix::fd::OwnedFd;
+use rustix::io::Errno;
+use rustix::thread::{CpuSet, sched_setaffinity};
+
+use super::client::{Client, Progress, Shared};
+use super::clock::{monotonic_ns, thread_cpu_ns};
+use super::connection::Address;
+use super::error::LoadError;
+use super::keys::parallel_part;
+use super::recorder::Recorder;
+use crate::plan::load::{DEFAULT_REQUESTS, KeyPattern, KeyPatterns, LoadSpec, Requests};
+
+/// Bytes read at once. What is read is used at once, so only its beginning is ever in the cache.
+const READ_BUFFER: usize = 256 << 10;
+
+/// How long a thread may sleep before it looks whether it should stop.
+const NAP_NS: u64 = 50_000_000;
+
+/// What the threads of a run hear from outside.
+#[derive(Debug, Default)]
+pub(crate) struct Control {
+    /// Stop now.
+    pub stop: AtomicBool,
+    /// Index of the window that replies count in.
+    pub window: AtomicU32,
+    /// Set by the caller of the whole program.
+    pub cancel: Arc<AtomicBool>,
+}
+
+impl Control {
+    fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed) || self.cancel.load(Ordering::Relaxed)
+    }
+}
+
+/// What one thread counted in one window.
+#[derive(Debug)]
+pub(crate) struct WindowPart {
+    pub window: u32,
+    pub recorder: Recorder,
+    pub cpu_ns: u64,
+}
+
+/// What one thread hands over when it ends.
+#[derive(Debug)]
+pub(crate) struct Report {
+    pub parts: Vec<WindowPart>,
+    /// When it read its last reply, in nanoseconds of the monotonic clock.
+    pub last_reply_ns: u64,
+}
+
+/// How long a run lasts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Length {
+    /// As the specification says.
+    Specified,
+    /// Until it is stopped.
+    Endless,
+}
+
+/// One thread's connections and counts.
+pub(crate) struct Worker {
+    shared: Arc<Shared>,
+    control: Arc<Control>,
+    epoll: OwnedFd,
+    clients: Vec<Option<Client>>,
+    open: usize,
+    parts: Vec<WindowPart>,
+    window: u32,
+    recorder: Recorder,
+    /// CPU time of this thread when the window began.
+    cpu_mark_ns: u64,
+    deadline_ns: u64,
+    last_reply_ns: u64,
+    scratch: Vec<u8>,
+}
+
+/// Binds the calling thread to one CPU.
+pub(crate) fn pin(cpu: usize) -> Result<(), LoadError> {
+    let mut set = CpuSet::new();
+    if cpu >= CpuSet::MAX_CPU {
+        return Err(LoadError::Pin {
+            cpu,
+            source: Errno::INVAL.into(),
+        });
+    }
+    set.set(cpu);
+    sched_setaffinity(None, &set).map_err(|source| LoadError::Pin {
+        cpu,
+        source: source.into(),
+    })
+}
+
+/// Requests of client `id`, `u64::MAX` for no limit.
+fn requests(spec: &LoadSpec, length: Length, id: u64) -> u64 {
+    if length == Length::Endless || spec.test_time.is_some() {
+        return u64::MAX;
+    }
+    match spec.requests {
+        None => DEFAULT_REQUESTS,
+        Some(Requests::Count(count)) => count,
+        Some(Requests::AllKeys) => {
+            const PARALLEL: KeyPatterns = KeyPatterns {
+                set: KeyPattern::Parallel,
+                get: KeyPattern::Parallel,
+            };
+            if spec.key_pattern == PARALLEL {
+                // Its own part, to the last key and no further.
+                let (first, last) =
+                    parallel_part(spec.key_minimum, spec.key_maximum, spec.connections(), id);
+                last - first + 1
+            } else {
+                (spec.key_maximum - spec.key_minimum).max(1)
+            }
+        }
+    }
+}
+
+impl Worker {
+    /// Opens the connections of thread `thread`, one after the other.
+    pub fn connect(
+        shared: Arc<Shared>,
+        control: Arc<Control>,
+        address: &Address,
+        thread: u32,
+        length: Length,
+    ) -> Result<Worker, LoadError> {
+        let spec = &shared.spec;
+        let start = |what| {
+            move |source: Errno| LoadError::Start {
+                what,
+                source: source.into(),
+            }
+        };
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(start("no epoll"))?;
+        let timeout = Duration::from_secs(spec.stall_timeout);
+        let mut clients = Vec::with_capacity(spec.clients as usize);
+        for index in 0..spec.clients {
+            if control.stopped() {
+                return Err(LoadError::Cancelled);
+            }
+            let id = u64::from(thread) * u64::from(spec.clients) + u64::from(index);
+            let socket = address.open(spec, id, timeout)?;
+            epoll::add(
+                &epoll,
+                &socket,
+                epoll::EventData::new_u64(index.into()),
+                watched(false),
+            )
+            .map_err(start("a socket cannot be watched"))?;
+            clients.push(Some(Client::new(
+                id,
+                socket,
+                &shared,
+                requests(spec, length, id),
+            )));
+        }
+        let recorder = Recorder::new(shared.templates.len());
+        Ok(Worker {
+            control,
+            epoll,
+            open: clients.len(),
+            clients,
+            parts: Vec::new(),
+            window: 0,
+            recorder,
+            cpu_mark_ns: 0,
+            deadline_ns: u64::MAX,
+            last_reply_ns: 0,
+            scratch: Vec::with_capacity(64 << 10),
+            shared,
+        })
+    }
+
+    /// Runs until everything is answered, `deadline_ns` of the monotonic clock, or a stop.
+    pub fn run(mut self, deadline_ns: u64) -> Result<Report, LoadError> {
+        self.deadline_ns = deadline_ns;
+        self.cpu_mark_ns = thread_cpu_ns();
+        let now_ns = monotonic_ns();
+        self.last_reply_ns = now_ns;
+        for index in 0..self.clients.len() {
+            self.refill(index, now_ns)?;
+        }
+        let mut buffer = vec![0u8; READ_BUFFER];
+        let mut events = Vec::with_capacity(self.clients.len().clamp(1, 512));
+        let mut looked_ns = now_ns;
+        while self.open > 0 {
+            let nap = self.nap_ns(monotonic_ns());
+            let timeout = Timespec {
+                tv_sec: 0,
+                tv_nsec: nap as i64,
+            };
+            match epoll::wait(&self.epoll, spare_capacity(&mut events), Some(&timeout)) {
+                Ok(_) => {}
+                Err(Errno::INTR) => continue,
+                Err(source) => {
+                    return Err(LoadError::Start {
+                        what: "epoll does not wait",
+                        source: source.into(),
+                    });
+                }
+            }
+            let idle = events.is_empty();
+            for event in events.drain(..) {
+                let (index, flags) = (event.data.u64() as usize, event.flags);
+                if self.control.stopped() || !self.serve(index, flags, &mut buffer)? {
+                    return self.finish();
+                }
+            }
+            if idle || self.last_reply_ns - looked_ns > NAP_NS {
+                let now_ns = monotonic_ns();
+                looked_ns = now_ns;
+                if self.control.stopped() || now_ns >= self.deadline_ns {
+                    return self.finish();
+                }
+                self.look_for_stalls(now_ns)?;
+            }
+        }
+        self.finish()
+    }
+
+    fn nap_ns(&self, now_ns: u64) -> u64 {
+        self.deadline_ns.saturating_sub(now_ns).min(NAP_NS)
+    }
+
+    /// Serves one ready connection; false when the time is up.
+    #[inline]
+    fn serve(
+        &mut self,
+        index: usize,
+        flags: epoll::EventFlags,
+        buffer: &mut [u8],
+    ) -> Result<bool, LoadError> {
+        let Some(client) = &mut self.clients[index] else {
+            return Ok(true);
+        };
+        if flags.contains(epoll::EventFlags::OUT) && client.flush(&self.shared)? == Progress::Open {
+            watch(&self.epoll, client, index, false)?;
+        }
+        let hung_up = flags
+            .intersects(epoll::EventFlags::RDHUP | epoll::EventFlags::HUP | epoll::EventFlags::ERR);
+        let mut now_ns = 0;
+        loop {
+            let Some(client) = &mut self.clients[index] else {
+                return Ok(true);
+            };
+            let Some(count) = client.read(&self.shared, buffer)? else {
+                break;
+            };
+            now_ns = monotonic_ns();
+            if now_ns >= self.deadline_ns {
+                return Ok(false);
+            }
+            let window = self.control.window.load(Ordering::Acquire);
+            if window != self.window {
+                self.enter(window);
+            }
+            let Some(client) = &mut self.clients[index] else {
+                return Ok(true);
+            };
+            client.take(&self.shared, &buffer[..count], now_ns, &mut self.recorder)?;
+            self.last_reply_ns = now_ns;
+            // Edges are reported once: only a short read says that there is no more.
+            if count < buffer.len() && !hung_up {
+                break;
+            }
+        }
+        if now_ns != 0 {
+            self.refill(index, now_ns)?;
+        }
+        Ok(true)
+    }
+
+    #[inline]
+    fn refill(&mut self, index: usize, now_ns: u64) -> Result<(), LoadError> {
+        let Some(client) = &mut self.clients[index] else {
+            return Ok(());
+        };
+        match client.refill(&self.shared, &mut self.scratch, now_ns)? {
+            Progress::Open => {}
+            Progress::Blocked => watch(&self.epoll, client, index, true)?,
+            Progress::Finished => {
+                // Closing takes it out of the epoll set.
+                self.clients[index] = None;
+                self.open -= 1;
+            }
+        }
+        Ok(())
+    }
+
+    fn look_for_stalls(&self, now_ns: u64) -> Result<(), LoadError> {
+        let seconds = self.shared.spec.stall_timeout;
+        let limit_ns = seconds.saturating_mul(1_000_000_000);
+        for client in self.clients.iter().flatten() {
+            if client.outstanding() > 0 && now_ns.saturating_sub(client.heard_ns) > limit_ns {
+                return Err(client.stalled(&self.shared, seconds));
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts in another window from now on.
+    #[cold]
+    fn enter(&mut self, window: u32) {
+        let fresh = Recorder::new(self.shared.templates.len());
+        let recorder = std::mem::replace(&mut self.recorder, fresh);
+        let cpu_ns = thread_cpu_ns();
+        self.parts.push(WindowPart {
+            window: self.window,
+            recorder,
+            cpu_ns: cpu_ns - self.cpu_mark_ns,
+        });
+        self.cpu_mark_ns = cpu_ns;
+        self.window = window;
+    }
+
+    fn finish(mut self) -> Result<Report, LoadError> {
+        let window = self.window;
+        self.enter(window);
+        Ok(Report {
+            parts: self.parts,
+            last_reply_ns: self.last_reply_ns,
+        })
+    }
+}
+
+fn watched(writable: bool) -> epoll::EventFlags {
+    let mut flags = epoll::EventFlags::IN | epoll::EventFlags::RDHUP | epoll::EventFlags::ET;
+    if writable {
+        flags |= epoll::EventFlags::OUT;
+    }
+    flags
+}
+
+fn watch(epoll: &OwnedFd, client: &Client, index: usize, writable: bool) -> Result<(), LoadError> {
+    epoll::modify(
+        epoll,
+        client.socket(),
+        epoll::EventData::new_u64(index as u64),
+        watched(writable),
+    )
+    .map_err(|source| LoadError::Start {
+        what: "a socket cannot be watched",
+        source: source.into(),
+    })
+}
