@@ -30,8 +30,13 @@ fn a_fill_sets_every_key_once_and_a_read_finds_them() {
     let read = FILL.replace("1:0", "0:1");
     let read = run(&spec(&read), &redis.target(), &options).unwrap().total;
     assert_eq!((read.gets(), read.hits(), read.misses()), (10007, 10007, 0));
-    // Each GET: a command of 32 to 36 bytes and a reply of 108.
-    assert!(read.bytes() > 10007 * 140 && read.bytes() < 10007 * 145);
+    let wire = |key: u32| {
+        let name = format!("memtier-{key}");
+        format!("*2\r\n$3\r\nGET\r\n${}\r\n{name}\r\n", name.len()).len()
+            + "$100\r\n\r\n".len()
+            + 100
+    };
+    assert_eq!(read.bytes(), (1..=10007).map(wire).sum::<usize>() as u64);
     assert_eq!(read.latency().count(), 10007);
 }
 

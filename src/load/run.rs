@@ -169,12 +169,11 @@ impl Threads {
                 index,
                 cpu,
                 length,
-                ready: ready.clone(),
-                gate: wait,
             };
+            let ready = ready.clone();
             let handle = std::thread::Builder::new()
                 .name(format!("load-{index}"))
-                .spawn(move || thread.run())
+                .spawn(move || thread.run(ready, wait))
                 .map_err(|source| LoadError::Start {
                     what: "no thread",
                     source,
@@ -330,23 +329,23 @@ struct Thread {
     index: u32,
     cpu: Option<usize>,
     length: Length,
-    ready: SyncSender<bool>,
-    gate: Receiver<u64>,
 }
 
 impl Thread {
-    fn run(self) -> Option<Report> {
+    /// Connects, says so to `ready`, waits for the deadline from `gate`, and loads.
+    fn run(self, ready: SyncSender<bool>, gate: Receiver<u64>) -> Option<Report> {
         let worker = match self.connect() {
             Ok(worker) => worker,
             Err(error) => {
                 self.fail(error);
-                let _ = self.ready.send(false);
+                let _ = ready.send(false);
                 return None;
             }
         };
-        // Nobody listens, or the gate is gone: another thread could not connect.
-        self.ready.send(true).ok()?;
-        let deadline_ns = self.gate.recv().ok()?;
+        ready.send(true).ok()?;
+        drop(ready);
+        // Without a deadline another thread could not connect.
+        let deadline_ns = gate.recv().ok()?;
         match worker.run(deadline_ns) {
             Ok(report) => Some(report),
             Err(error) => {

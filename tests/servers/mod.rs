@@ -21,7 +21,9 @@ impl Redis {
     /// Starts it with further arguments and waits until it answers.
     pub fn start(arguments: &[&str]) -> Redis {
         let directory = tempfile::tempdir().unwrap();
-        let child = Command::new("redis-server")
+        // The server must not outlive a test that is killed.
+        let child = Command::new("setpriv")
+            .args(["--pdeathsig", "KILL", "redis-server"])
             .args(["--port", "0", "--save", "", "--unixsocket"])
             .arg(directory.path().join("s"))
             .arg("--dir")
