@@ -105,6 +105,7 @@ pub struct Guarded {
     lifeline: Option<ChildStdin>,
     report: PathBuf,
     command: String,
+    ended: Option<GuardReport>,
 }
 
 impl Spawn {
@@ -122,6 +123,7 @@ impl Spawn {
                 lifeline,
                 report,
                 command: shown,
+                ended: None,
             })
     }
 
@@ -229,7 +231,15 @@ impl Guarded {
         self.finish()
     }
 
+    /// How the command ended, if it has ended by itself.
+    pub fn try_end(&mut self) -> Option<Result<GuardReport, ProcessError>> {
+        self.has_ended().then(|| self.finish())
+    }
+
     fn finish(&mut self) -> Result<GuardReport, ProcessError> {
+        if let Some(report) = &self.ended {
+            return Ok(report.clone());
+        }
         self.lifeline = None;
         let killed = |status: String| ProcessError::GuardKilled {
             command: self.command.clone(),
@@ -249,7 +259,10 @@ impl Guarded {
                 command: self.command.clone(),
                 reason,
             }),
-            None => Ok(report),
+            None => {
+                self.ended = Some(report.clone());
+                Ok(report)
+            }
         }
     }
 }

@@ -1,12 +1,17 @@
 //! What is to be done: plan types, presets, and checks that name the line and key at fault.
 
 mod build;
+mod check;
 mod command_line;
 mod cpus;
 mod duration;
 mod error;
 mod judging;
+mod layer;
 pub mod load;
+mod model;
+pub mod preset;
+mod read;
 mod sampling;
 mod workload;
 
@@ -16,5 +21,9 @@ pub use cpus::CpuList;
 pub use duration::Length;
 pub use error::PlanError;
 pub use judging::{Direction, Judging, MetricDescription};
+pub use layer::Layer;
+pub use load::LoadSpec;
+pub use model::{Cpus, Experiment, Plan, Subject, Windows};
+pub use read::{FILE_NAME, PlanSources, find_file, set_flag};
 pub use sampling::{CallGraph, CallGraphError, EventChoice, SampleSpec};
 pub use workload::{Better, Command, CommandMetric, Listen, Probe, Ready, Server};

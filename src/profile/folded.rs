@@ -19,7 +19,7 @@ pub fn folded_lines(profile: &Profile) -> Vec<String> {
 
 /// Returns the folded lines of several profiles together, as of one recording.
 #[must_use]
-pub fn merged_folded_lines(profiles: &[Profile]) -> Vec<String> {
+pub fn merged_folded_lines<'a>(profiles: impl IntoIterator<Item = &'a Profile>) -> Vec<String> {
     let mut counts: BTreeMap<String, u64> = BTreeMap::new();
     for profile in profiles {
         let names: Vec<String> = (0..profile.frames.len())

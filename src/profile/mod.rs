@@ -5,6 +5,7 @@ mod canonical;
 mod example;
 mod folded;
 mod functions;
+mod merge;
 mod model;
 
 pub use canonical::canonical_name;

@@ -84,7 +84,7 @@ pub enum ModuleKind {
 }
 
 /// One code address and, once symbolized, the functions that stand there.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Frame {
     /// Index into [`Profile::modules`].
     pub module: u32,

@@ -1,0 +1,173 @@
+//! Values that no plan can mean, although each is well formed.
+
+use super::command_line::{CommandLine, Placeholders};
+use super::model::Plan;
+use super::workload::{Command, CommandMetric, Probe, Server};
+
+/// A fault of a plan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// Dotted key.
+    pub key: String,
+    /// What is wrong and what would be right.
+    pub message: String,
+}
+
+fn fault(key: &str, message: impl Into<String>) -> Option<Fault> {
+    Some(Fault {
+        key: key.to_owned(),
+        message: message.into(),
+    })
+}
+
+/// Placeholders that a server's command may use.
+const SERVER_PLACEHOLDERS: [&str; 6] =
+    ["artifact", "artifact-dir", "run", "socket", "port", "cpus"];
+/// Placeholders that a command may use.
+const COMMAND_PLACEHOLDERS: [&str; 4] = ["artifact", "artifact-dir", "run", "cpus"];
+
+/// The first fault of a plan, if there is one.
+pub fn check(plan: &Plan) -> Option<Fault> {
+    workload(plan)
+        .or_else(|| load(plan))
+        .or_else(|| cpus(plan))
+        .or_else(|| repetition(plan))
+}
+
+fn workload(plan: &Plan) -> Option<Fault> {
+    match (&plan.server, &plan.command) {
+        (Some(_), Some(_)) => fault(
+            "command",
+            "a plan has either [server] or [command], not both",
+        ),
+        (Some(server), None) => self::server(server),
+        (None, Some(command)) => self::command(command),
+        (None, None) => fault("server", "a plan needs a [server] or a [command] section"),
+    }
+}
+
+fn server(server: &Server) -> Option<Fault> {
+    let ready = &server.ready;
+    words("server.start", &server.start, &SERVER_PLACEHOLDERS)
+        .or_else(|| environment("server.env", &server.env, &SERVER_PLACEHOLDERS))
+        .or_else(|| one_word("server.socket", &server.socket, &["run"]))
+        .or_else(|| match (ready.probe, &ready.pattern, &ready.command) {
+            (Probe::Log, None, _) => {
+                fault("server.ready.pattern", "the probe `log` needs a pattern")
+            }
+            (Probe::Log, Some(pattern), _) => expression("server.ready.pattern", pattern),
+            (Probe::Command, _, None) => fault(
+                "server.ready.command",
+                "the probe `command` needs a command",
+            ),
+            (Probe::Command, _, Some(command)) => {
+                words("server.ready.command", command, &SERVER_PLACEHOLDERS)
+            }
+            (Probe::Ping | Probe::Connect, _, _) => None,
+        })
+        .or_else(|| {
+            ready
+                .timeout
+                .0
+                .is_zero()
+                .then(|| zero("server.ready.timeout"))?
+        })
+}
+
+fn command(command: &Command) -> Option<Fault> {
+    words("command.run", &command.run, &COMMAND_PLACEHOLDERS)
+        .or_else(|| environment("command.env", &command.env, &COMMAND_PLACEHOLDERS))
+        .or_else(|| (command.runs == 0).then(|| zero("command.runs"))?)
+        .or_else(|| command.timeout.0.is_zero().then(|| zero("command.timeout"))?)
+        .or_else(|| match (command.metric, &command.pattern) {
+            (CommandMetric::Output, None) => fault(
+                "command.pattern",
+                "the metric `output` needs a pattern with a group named `value`, such as 'ops/s: (?<value>[0-9.]+)'",
+            ),
+            (CommandMetric::Output, Some(pattern)) => expression("command.pattern", pattern).or_else(|| {
+                let named = regex::Regex::new(pattern).is_ok_and(|regex| regex.capture_names().flatten().any(|name| name == "value"));
+                (!named).then(|| fault("command.pattern", "the pattern has no group named `value`: write (?<value>[0-9.]+) where the number stands"))?
+            }),
+            (_, Some(_)) => fault("command.pattern", "a pattern goes with metric = \"output\" only"),
+            (_, None) => None,
+        })
+}
+
+fn load(plan: &Plan) -> Option<Fault> {
+    let check = |section: &str, spec: &super::LoadSpec| {
+        let error = spec.check().err()?;
+        fault(&format!("{section}.{}", error.key), error.message)
+    };
+    plan.server.as_ref()?;
+    check("load", &plan.load).or_else(|| check("prepare", plan.prepare.as_ref()?))
+}
+
+fn cpus(plan: &Plan) -> Option<Fault> {
+    let (subject, load) = (plan.cpus.subject.as_ref()?, plan.cpus.load.as_ref()?);
+    let shared = subject.common(load);
+    if plan.command.is_some() || shared.as_slice().is_empty() {
+        return None;
+    }
+    fault(
+        "cpus.load",
+        format!(
+            "server and load share CPU {shared}: each would measure the other; give them CPUs of their own"
+        ),
+    )
+}
+
+fn repetition(plan: &Plan) -> Option<Fault> {
+    if plan.experiment.blocks == 0 {
+        return zero("experiment.blocks");
+    }
+    if plan.server.is_some() && plan.windows.measure.0.is_zero() {
+        return zero("windows.measure");
+    }
+    (plan.server.is_some() && plan.windows.profile.0.is_zero()).then(|| {
+        fault(
+            "windows.profile",
+            "must be longer than zero; to measure without sampling say --no-profile",
+        )
+    })?
+}
+
+fn zero(key: &str) -> Option<Fault> {
+    fault(key, "must be more than zero")
+}
+
+fn words(key: &str, command: &CommandLine, known: &[&'static str]) -> Option<Fault> {
+    if command.0.is_empty() {
+        return fault(key, "is missing: it says what to run");
+    }
+    command.0.iter().find_map(|word| one_word(key, word, known))
+}
+
+fn environment(
+    key: &str,
+    variables: &std::collections::BTreeMap<String, String>,
+    known: &[&'static str],
+) -> Option<Fault> {
+    variables.iter().find_map(|(name, value)| {
+        if name.is_empty() || name.contains(['=', '\0']) {
+            return fault(key, format!("`{name}` cannot be the name of a variable"));
+        }
+        one_word(&format!("{key}.{name}"), value, known)
+    })
+}
+
+fn one_word(key: &str, word: &str, known: &[&'static str]) -> Option<Fault> {
+    let values = Placeholders::new(known.iter().map(|name| (*name, String::new())));
+    if word.contains('\0') {
+        return fault(key, "holds a NUL character");
+    }
+    values
+        .expand(word)
+        .err()
+        .and_then(|error| fault(key, error.to_string()))
+}
+
+fn expression(key: &str, pattern: &str) -> Option<Fault> {
+    regex::Regex::new(pattern)
+        .err()
+        .and_then(|error| fault(key, error.to_string()))
+}

@@ -1,0 +1,106 @@
+//! The plan as a whole: the sections of `perfblame.toml`.
+
+use serde::{Deserialize, Serialize};
+
+use super::cpus::CpuList;
+use super::duration::Length;
+use super::workload::{Command, Server};
+use super::{Judging, LoadSpec, Recipe, SampleSpec};
+
+/// What is to be done: how to build, serve, load, sample and judge.
+///
+/// Exactly one of [`Plan::server`] and [`Plan::command`] is there.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct Plan {
+    /// Name of the preset that this plan was overlaid on.
+    pub preset: Option<String>,
+    /// What is under test.
+    pub subject: Subject,
+    /// How a revision becomes an artifact.
+    pub build: Recipe,
+    /// The server under test.
+    pub server: Option<Server>,
+    /// The load on the server, in memtier_benchmark's words.
+    pub load: LoadSpec,
+    /// The load that fills the server with data first: `[load]`, overlaid with what stands here.
+    pub prepare: Option<LoadSpec>,
+    /// The command under test.
+    pub command: Option<Command>,
+    /// Who runs where.
+    pub cpus: Cpus,
+    /// How long everything lasts.
+    pub windows: Windows,
+    /// How the CPU is sampled.
+    pub sampling: SampleSpec,
+    /// How the measurements are judged.
+    pub judging: Judging,
+    /// How often everything is repeated.
+    pub experiment: Experiment,
+}
+
+/// What is under test.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct Subject {
+    /// Paths that the artifact depends on (git pathspecs); empty: the whole tree. Commits that differ
+    /// elsewhere only share one artifact.
+    pub paths: Vec<String>,
+}
+
+/// Who runs where. What is left out is chosen from the CPUs that perfblame may use.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct Cpus {
+    /// CPUs of the server or the command.
+    pub subject: Option<CpuList>,
+    /// CPUs of the load generator.
+    pub load: Option<CpuList>,
+}
+
+/// How long the parts of a server's trial last.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct Windows {
+    /// Load before anything is measured.
+    pub warmup: Length,
+    /// Measured without the profiler.
+    pub measure: Length,
+    /// Sampled.
+    pub profile: Length,
+    /// How long filling the data may take.
+    pub prepare_timeout: Length,
+}
+
+/// How often everything is repeated.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct Experiment {
+    /// Number of blocks, each one trial of every arm.
+    pub blocks: u32,
+    /// Seed of the order within blocks, of the load and of the statistics.
+    pub seed: u64,
+    /// How often a failed trial may be tried again before the experiment is given up.
+    pub retries: u32,
+}
+
+impl Default for Windows {
+    fn default() -> Self {
+        Self {
+            warmup: Length::seconds(1),
+            measure: Length::seconds(4),
+            profile: Length::seconds(4),
+            prepare_timeout: Length::seconds(600),
+        }
+    }
+}
+
+impl Default for Experiment {
+    fn default() -> Self {
+        Self {
+            blocks: 8,
+            seed: 1,
+            retries: 1,
+        }
+    }
+}
