@@ -79,7 +79,7 @@ impl Repository {
         };
         let listing = Listing::of(self, revision, options)?;
         let (files, bytes) = listing.totals();
-        check_space(parent, files, bytes)?;
+        let needed = check_space(parent, files, bytes)?;
         let part = tempfile::Builder::new()
             .prefix(PART_PREFIX)
             .tempdir_in(parent)
@@ -95,7 +95,13 @@ impl Repository {
                 None => self,
             };
             let path = part.path().join(&entry.path);
-            if let Some(pointer) = write(repository, entry, &path)? {
+            let missing = write(repository, entry, &path).map_err(|error| match error {
+                RepoError::Io { source, .. } if source.kind() == ErrorKind::StorageFull => {
+                    disk_full(parent, needed)
+                }
+                error => error,
+            })?;
+            if let Some(pointer) = missing {
                 report.missing_lfs.push(format!(
                     "{} (sha256 {})",
                     entry.path.display(),
@@ -202,21 +208,26 @@ fn set_times(root: &Path, entries: &[Entry], seconds: i64) -> Result<(), RepoErr
     set(root)
 }
 
-fn check_space(parent: &Path, files: u64, bytes: u64) -> Result<(), RepoError> {
-    let Ok(stat) = rustix::fs::statvfs(parent) else {
-        return Ok(());
-    };
-    let free = stat.f_bavail.saturating_mul(stat.f_frsize);
+/// The space that the files will take, in bytes, if there is that much.
+fn check_space(parent: &Path, files: u64, bytes: u64) -> Result<u64, RepoError> {
+    let stat = rustix::fs::statvfs(parent).map_err(|error| io(parent, error.into()))?;
     // Every file fills its last block only in part.
     let needed = bytes.saturating_add(files.saturating_mul(stat.f_frsize.min(4096)) / 2);
-    if needed <= free {
-        return Ok(());
+    if needed <= stat.f_bavail.saturating_mul(stat.f_frsize) {
+        Ok(needed)
+    } else {
+        Err(disk_full(parent, needed))
     }
-    Err(RepoError::DiskFull {
-        path: parent.to_owned(),
+}
+
+fn disk_full(path: &Path, needed: u64) -> RepoError {
+    let stat = rustix::fs::statvfs(path);
+    let free = stat.map_or(0, |stat| stat.f_bavail.saturating_mul(stat.f_frsize));
+    RepoError::DiskFull {
+        path: path.to_owned(),
         needed_mib: needed.div_ceil(1 << 20),
         free_mib: free >> 20,
-    })
+    }
 }
 
 fn io(path: &Path, source: std::io::Error) -> RepoError {

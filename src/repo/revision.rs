@@ -63,6 +63,16 @@ impl Repository {
         }
     }
 
+    /// Whether the commit's tree has a file or directory at this path.
+    pub fn has_file(&self, revision: &Revision, path: &str) -> Result<bool, RepoError> {
+        let id = self.oid(&revision.tree)?;
+        let tree = self
+            .git
+            .find_tree(id)
+            .map_err(|error| self.object_error(id, &error))?;
+        Ok(tree.get_path(std::path::Path::new(path)).is_ok())
+    }
+
     pub(super) fn commit(&self, id: Oid) -> Result<git2::Commit<'_>, RepoError> {
         self.git
             .find_commit(id)
