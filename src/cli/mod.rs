@@ -2,6 +2,7 @@
 
 mod exit;
 mod guard;
+mod history;
 
 use std::process::ExitCode;
 
@@ -21,6 +22,7 @@ struct Cli {
 enum Command {
     #[command(hide = true)]
     Guard(guard::Args),
+    History(history::Args),
 }
 
 /// Parses the command line, runs the command, and returns its exit code.
@@ -28,5 +30,6 @@ pub fn main() -> ExitCode {
     let cli = Cli::parse();
     match cli.command {
         Command::Guard(args) => guard::run(args),
+        Command::History(args) => exit::report(history::run(&args)),
     }
 }
