@@ -1,8 +1,10 @@
 //! One file per command: clap `Args`, turned into plan types at once; the core never sees clap.
 
+mod diff;
 mod exit;
 mod guard;
 mod history;
+mod profile_input;
 
 use std::process::ExitCode;
 
@@ -20,6 +22,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Diff(diff::Args),
     #[command(hide = true)]
     Guard(guard::Args),
     History(history::Args),
@@ -29,6 +32,7 @@ enum Command {
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
     match cli.command {
+        Command::Diff(args) => exit::report(diff::run(args)),
         Command::Guard(args) => guard::run(args),
         Command::History(args) => exit::report(history::run(&args)),
     }

@@ -4,6 +4,7 @@ mod canonical;
 #[cfg(test)]
 mod example;
 mod folded;
+pub mod format;
 mod functions;
 mod merge;
 mod model;

@@ -3,6 +3,7 @@
 //! A report is one value, [`CompareReport`], and every form of it is a pure function of that value
 //! and of the folded stacks of both arms. The same value gives the same bytes.
 
+pub mod diff;
 mod escape;
 mod flamegraph;
 mod headline;
@@ -19,4 +20,4 @@ pub use escape::{plain, xml};
 pub use flamegraph::{FlameGraphError, flamegraph};
 pub use headline::{Headline, Outcome, Segment, headline};
 pub use model::{CompareReport, SCHEMA, SampleCounts, Side, TrialArm, TrialRecord, UnknownSchema};
-pub use write::{Profiles, WriteError, write_all};
+pub use write::{Profiles, WriteError, write_all, write_atomically};

@@ -6,7 +6,13 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use super::{CompareReport, FlameGraphError, flamegraph, json, markdown, text};
+use crate::profile::format::folded::{Column, FoldedError, parse};
+
+use super::diff::{self, DiffTree, Judged, Run};
+use super::{CompareReport, FlameGraphError, flamegraph, headline, json, markdown, text};
+
+/// Share below which a frame is left out of the picture: a tenth of a pixel.
+const MIN_SHARE: f64 = 1e-4;
 
 /// The stacks of both arms, over all trials, as `profile::merged_folded_lines` gives them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -31,6 +37,14 @@ pub enum WriteError {
     /// A picture could not be drawn.
     #[error(transparent)]
     FlameGraph(#[from] FlameGraphError),
+    /// The lines of an arm are not folded stacks.
+    #[error("the folded stacks of {arm}")]
+    Folded {
+        /// The arm.
+        arm: &'static str,
+        /// The line at fault.
+        source: FoldedError,
+    },
 }
 
 /// Writes `report.json`, `report.md`, `report.html`, `base.folded`, `head.folded`, `base.svg`,
@@ -52,13 +66,31 @@ pub fn write_all(
     };
     let base_svg = flamegraph(&title("base", &report.base), None, &profiles.base)?;
     let head_svg = flamegraph(&title("head", &report.head), None, &profiles.head)?;
-    let files: [(&str, Vec<u8>); 6] = [
+    let (base_folded, head_folded) = (folded(&profiles.base), folded(&profiles.head));
+    let (tree, judged) = difference(report, &base_folded, &head_folded)?;
+    let headline = headline(report);
+    let diff_svg = diff::render(
+        &tree,
+        &judged,
+        &diff::Options {
+            title: &format!(
+                "{} → {}: {}",
+                text::short(&report.base.commit),
+                text::short(&report.head.commit),
+                report.head.subject_line
+            ),
+            subtitle: &format!("{}: {}", headline.outcome.word(), headline.text()),
+            labels: ["base", "head"],
+        },
+    );
+    let files: [(&str, Vec<u8>); 7] = [
         ("report.json", json::render(report).into_bytes()),
         ("report.md", markdown::render(report).into_bytes()),
-        ("base.folded", folded(&profiles.base)),
-        ("head.folded", folded(&profiles.head)),
+        ("base.folded", base_folded),
+        ("head.folded", head_folded),
         ("base.svg", base_svg),
         ("head.svg", head_svg),
+        ("diff.svg", diff_svg.into_bytes()),
     ];
     let mut written = Vec::new();
     for (name, bytes) in files {
@@ -67,6 +99,26 @@ pub fn write_all(
         written.push(path);
     }
     Ok(written)
+}
+
+/// The tree of both arms, and what the verdicts say of its functions.
+fn difference(
+    report: &CompareReport,
+    base: &[u8],
+    head: &[u8],
+) -> Result<(DiffTree, Vec<Judged>), WriteError> {
+    let run = |side, arm, text| {
+        let lines =
+            parse(text, Column::Only).map_err(|source| WriteError::Folded { arm, source })?;
+        Ok::<_, WriteError>(Run { side, lines })
+    };
+    let runs = vec![
+        run(diff::Side::Base, "base", base)?,
+        run(diff::Side::Head, "head", head)?,
+    ];
+    let tree = DiffTree::build(runs, MIN_SHARE);
+    let judged = diff::verdicts(&tree, &report.functions, &report.groups);
+    Ok((tree, judged))
 }
 
 fn folded(lines: &[String]) -> Vec<u8> {
@@ -78,7 +130,7 @@ fn folded(lines: &[String]) -> Vec<u8> {
 }
 
 /// Writes a file under another name in the same directory, then renames it over `path`.
-pub(crate) fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
+pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
     let io = |source| WriteError::Io {
         path: path.to_path_buf(),
         source,

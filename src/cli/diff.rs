@@ -1,0 +1,81 @@
+//! `perfblame diff`: a differential flame graph from saved profiles.
+
+use std::path::PathBuf;
+
+use anyhow::{Context as _, bail};
+
+use crate::profile::format::folded::{Column, parse};
+use crate::report::diff::{self, DiffTree, Options, Run, Side};
+use crate::report::write_atomically;
+
+use super::Exit;
+use super::profile_input::FoldedInput;
+
+/// Draws what changed between saved profiles as a flame graph in which only real changes have colour
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  perfblame diff --base before.folded --head after.folded -o diff.svg
+  perfblame diff --base b1.json b2.json b3.json --head h1.json h2.json h3.json -o diff.svg
+
+Give several runs a side: one run cannot tell a change from how runs differ.
+A folded file with two counts a line gives its first to --base and its last to --head.")]
+pub struct Args {
+    /// Profiles of what was before, one a run, in any format that perfblame reads
+    #[arg(long, value_name = "FILE", num_args = 1.., required = true)]
+    base: Vec<PathBuf>,
+    /// Profiles of what is after, one a run
+    #[arg(long, value_name = "FILE", num_args = 1.., required = true)]
+    head: Vec<PathBuf>,
+    /// The picture to write
+    #[arg(short, long, value_name = "OUT.svg")]
+    output: PathBuf,
+    /// Title of the picture
+    #[arg(long, default_value = "Differential flame graph")]
+    title: String,
+    /// Leave out frames narrower than this on both sides, in per cent of all samples
+    #[arg(long, value_name = "PCT", default_value_t = 0.01)]
+    min_width: f64,
+}
+
+/// Runs the command.
+pub fn run(args: Args) -> anyhow::Result<Exit> {
+    if !(0.0..=100.0).contains(&args.min_width) {
+        bail!(
+            "--min-width {} is no share in per cent: give 0 to 100",
+            args.min_width
+        );
+    }
+    let base = FoldedInput::read_all(&args.base)?;
+    let head = FoldedInput::read_all(&args.head)?;
+    let mut runs = Vec::new();
+    for (side, column, inputs) in [
+        (Side::Base, Column::Base, &base),
+        (Side::Head, Column::Head, &head),
+    ] {
+        for input in inputs {
+            let lines = parse(&input.text, column)
+                .with_context(|| format!("{} is not in order", input.path.display()))?;
+            runs.push(Run { side, lines });
+        }
+    }
+    let tree = DiffTree::build(runs, args.min_width / 100.0);
+    let totals = [tree.total(Side::Base), tree.total(Side::Head)];
+    if totals == [0, 0] {
+        bail!("no profile has any samples: nothing to draw");
+    }
+    let judged = diff::poisson(&tree);
+    let subtitle =
+        "one run a side: nothing here can be called significant; shaded beyond Poisson bounds";
+    let svg = diff::render(
+        &tree,
+        &judged,
+        &Options {
+            title: &args.title,
+            subtitle,
+            labels: ["base", "head"],
+        },
+    );
+    write_atomically(&args.output, svg.as_bytes())?;
+    Ok(Exit::Ok)
+}

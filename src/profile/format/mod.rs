@@ -1,0 +1,3 @@
+//! Forms in which profiles are kept and exchanged. Pure parsers and writers.
+
+pub mod folded;

@@ -1,0 +1,17 @@
+//! The differential flame graph: what changed between two sets of profiles, coloured by evidence.
+//!
+//! Stacks of both sides become one tree of frames ([`DiffTree`]), each frame with the samples of
+//! either side. Colour comes from the verdict on the frame's function and from nothing else: a
+//! frame without evidence is grey however much its width differs.
+
+mod colour;
+mod data;
+mod function;
+mod intern;
+mod svg;
+mod tree;
+
+pub use colour::Colour;
+pub use function::{Judged, poisson, verdicts};
+pub use svg::{Options, render};
+pub use tree::{DiffTree, FrameNode, Function, FunctionRuns, Run, Side};
