@@ -7,6 +7,7 @@ pub mod diff;
 mod escape;
 mod flamegraph;
 mod headline;
+pub mod html;
 pub mod json;
 pub mod markdown;
 mod model;

@@ -218,3 +218,19 @@ pub(crate) fn with_names(mut report: CompareReport, name: &str) -> CompareReport
     report.experiment = Some(name.to_string());
     report
 }
+
+/// Writes the example report, to be looked at: `cargo test -- --ignored example_report`.
+#[test]
+#[ignore = "writes files for a person to look at"]
+fn example_report() {
+    let dir = std::path::Path::new("/tmp/report-example");
+    let read = |name: &str| {
+        let text = std::fs::read_to_string(format!("/tmp/{name}")).unwrap();
+        text.lines().map(str::to_string).collect()
+    };
+    let profiles = super::Profiles {
+        base: read("report-base.folded"),
+        head: read("report-head.folded"),
+    };
+    super::write_all(dir, &report(), &profiles).unwrap();
+}

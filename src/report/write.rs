@@ -9,7 +9,7 @@ use thiserror::Error;
 use crate::profile::format::folded::{Column, FoldedError, parse};
 
 use super::diff::{self, DiffTree, Judged, Run};
-use super::{CompareReport, FlameGraphError, flamegraph, headline, json, markdown, text};
+use super::{CompareReport, FlameGraphError, flamegraph, headline, html, json, markdown, text};
 
 /// Share below which a frame is left out of the picture: a tenth of a pixel.
 const MIN_SHARE: f64 = 1e-4;
@@ -47,7 +47,7 @@ pub enum WriteError {
     },
 }
 
-/// Writes `report.json`, `report.md`, `report.html`, `base.folded`, `head.folded`, `base.svg`,
+/// Writes `report.html`, `report.json`, `report.md`, `base.folded`, `head.folded`, `base.svg`,
 /// `head.svg` and `diff.svg` into `dir`, which is made if it is not there.
 ///
 /// Each file appears whole or not at all. Returns the paths in the order above. The same report
@@ -83,7 +83,9 @@ pub fn write_all(
             labels: ["base", "head"],
         },
     );
-    let files: [(&str, Vec<u8>); 7] = [
+    let page = html::render(report, &tree, &judged);
+    let files: [(&str, Vec<u8>); 8] = [
+        ("report.html", page.into_bytes()),
         ("report.json", json::render(report).into_bytes()),
         ("report.md", markdown::render(report).into_bytes()),
         ("base.folded", base_folded),

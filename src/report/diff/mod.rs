@@ -14,4 +14,5 @@ mod tree;
 pub use colour::Colour;
 pub use function::{Judged, poisson, verdicts};
 pub use svg::{Options, render};
+pub(super) use svg::{SCRIPT, STYLE, element, page_data};
 pub use tree::{DiffTree, FrameNode, Function, FunctionRuns, Run, Side};

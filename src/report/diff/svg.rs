@@ -59,6 +59,14 @@ pub fn render(tree: &DiffTree, judged: &[Judged], options: &Options<'_>) -> Stri
     out
 }
 
+/// The data of the picture, for a page that holds the style and the script.
+pub(in crate::report) fn page_data(
+    tree: &DiffTree,
+    judged: &[Judged],
+    labels: [&str; 2],
+) -> String {
+    data::json(tree, judged, labels)
+}
 
 /// Draws the `<svg>` element alone.
 pub(in crate::report) fn element(
