@@ -52,25 +52,38 @@ pub struct Adjusted {
 pub struct Family {
     /// By hypothesis, in the order given.
     pub adjusted: Vec<Adjusted>,
-    /// Largest score of each sign pattern but the first, ascending: the family's null
-    /// distribution. Empty without hypotheses.
-    null_scores: Vec<f64>,
-    flips: usize,
+    ordered: Ordered,
+    order: Vec<usize>,
 }
 
+/// Most sign patterns that [`Family::critical_score`] looks at: it needs no precision.
+const CRITICAL_PATTERNS: usize = 1024;
+
 impl Family {
-    /// The squared normal score that a hypothesis of weight 1 needs to be flagged at `alpha`; none
-    /// where the number of sign patterns does not allow `alpha`.
-    pub fn critical_score(&self, alpha: f64) -> Option<f64> {
-        // Adjusted p is (1 + number of patterns at least as large) / patterns.
-        let allowed = (alpha * (1.0 + 1e-12) * self.flips as f64).floor() as usize;
-        if allowed < 1 {
+    /// The squared normal score that a hypothesis of weight 1 needs to be flagged at `alpha`
+    /// beside all that is not flagged yet; none where the number of sign patterns does not allow
+    /// `alpha`.
+    pub fn critical_score(&self, alpha: f64, flips: &SignFlips) -> Option<f64> {
+        let patterns = flips.len() as f64;
+        let alpha = alpha * (1.0 + 1e-12);
+        if 1.0 > alpha * patterns {
             return None;
         }
-        match self.null_scores.len().checked_sub(allowed) {
-            Some(index) => Some(self.null_scores[index].max(0.0)),
-            None => Some(0.0),
-        }
+        let open = self
+            .order
+            .iter()
+            .take_while(|&&h| {
+                let adjusted = &self.adjusted[h];
+                !(adjusted.passes_gate && adjusted.p_adjusted <= alpha)
+            })
+            .count();
+        let step = flips.len().div_ceil(CRITICAL_PATTERNS);
+        let (_, mut scores) = self.ordered.count(flips.iter().skip(1).step_by(step), open);
+        scores.sort_by(f64::total_cmp);
+        // The adjusted p is (1 + number of patterns at least as large) / patterns.
+        let allowed = (alpha * patterns).floor() / patterns * (scores.len() + 1) as f64;
+        let index = (scores.len() + 1).checked_sub(allowed.floor().max(1.0) as usize)?;
+        Some(scores.get(index).map_or(0.0, |s| s.max(0.0)))
     }
 }
 
@@ -98,7 +111,7 @@ struct Scorer {
 
 impl Scorer {
     fn new(h: &Hypothesis) -> Self {
-        let n = h.measured as f64;
+        let n = h.measured.max(1) as f64;
         let squares: f64 = h.differences.iter().map(|d| d * d).sum();
         Self {
             measured: n,
@@ -122,7 +135,7 @@ pub fn step_down(hypotheses: &[Hypothesis], flips: &SignFlips) -> Family {
     let scorers: Vec<Scorer> = hypotheses.iter().map(Scorer::new).collect();
     let seen: Vec<f64> = hypotheses
         .iter()
-        .map(|h| h.differences.iter().sum::<f64>() / h.measured as f64)
+        .map(|h| h.differences.iter().sum::<f64>() / h.measured.max(1) as f64)
         .collect();
     let scores: Vec<f64> = scorers.iter().zip(&seen).map(|(s, m)| s.raw(*m)).collect();
     let passes: Vec<bool> = scorers
@@ -141,8 +154,7 @@ pub fn step_down(hypotheses: &[Hypothesis], flips: &SignFlips) -> Family {
             .then(j.cmp(&i))
     });
     let ordered = Ordered::new(&order, hypotheses, &scorers, &scores, blocks);
-    let (at_least, mut null_scores) = ordered.count(flips);
-    null_scores.sort_by(f64::total_cmp);
+    let (at_least, _) = ordered.count(flips.iter().skip(1), order.len());
 
     let patterns = flips.len().max(1) as f64;
     let mut p_adjusted = vec![1.0; hypotheses.len()];
@@ -156,34 +168,52 @@ pub fn step_down(hypotheses: &[Hypothesis], flips: &SignFlips) -> Family {
     let adjusted = hypotheses
         .iter()
         .enumerate()
-        .map(|(i, h)| moderate(h, seen[i], p_adjusted[i], passes[i]))
+        .map(|(i, h)| {
+            let alone = h.estimate();
+            Adjusted {
+                p_adjusted: if alone.mean == 0.0 {
+                    1.0
+                } else {
+                    p_adjusted[i]
+                },
+                ..alone
+            }
+        })
         .collect();
     Family {
         adjusted,
-        null_scores,
-        flips: flips.len(),
+        ordered,
+        order,
     }
 }
 
-fn moderate(h: &Hypothesis, mean: f64, p_adjusted: f64, passes_gate: bool) -> Adjusted {
-    let n = h.measured as f64;
-    let df = h.prior_df + n - 1.0;
-    let squares: f64 = h.differences.iter().map(|d| d * d).sum();
-    let about_mean = (squares - n * mean * mean).max(0.0);
-    let variance = (h.prior_df * h.prior_variance + about_mean) / df;
-    let error = (variance / n).sqrt();
-    let t = if mean == 0.0 { 0.0 } else { mean / error };
-    Adjusted {
-        mean,
-        variance,
-        df,
-        t,
-        p_adjusted: if mean == 0.0 { 1.0 } else { p_adjusted },
-        passes_gate,
+impl Hypothesis {
+    /// The moderated statistic of the hypothesis alone; its adjusted p is 1, as there is no family.
+    pub fn estimate(&self) -> Adjusted {
+        let n = self.measured.max(1) as f64;
+        let mean = self.differences.iter().sum::<f64>() / n;
+        let squares: f64 = self.differences.iter().map(|d| d * d).sum();
+        let about_mean = (squares - n * mean * mean).max(0.0);
+        let df = self.prior_df + n - 1.0;
+        let variance = (self.prior_df * self.prior_variance + about_mean) / df;
+        let t = if mean == 0.0 {
+            0.0
+        } else {
+            mean / (variance / n).sqrt()
+        };
+        Adjusted {
+            mean,
+            variance,
+            df,
+            t,
+            p_adjusted: 1.0,
+            passes_gate: mean.abs() >= self.least_effect && mean != 0.0,
+        }
     }
 }
 
 /// Hypotheses in ascending order of evidence, laid out for speed: `columns[block][place]`.
+#[derive(Debug, Clone, PartialEq)]
 struct Ordered {
     columns: Vec<Vec<f64>>,
     /// Per place: n/total, least effect, scale, offset.
@@ -216,14 +246,17 @@ impl Ordered {
         }
     }
 
-    /// Counts, for each place, the patterns (but the first) whose largest score at or below that
-    /// place reaches its bar; and the largest score of each of these patterns.
-    fn count(&self, flips: &SignFlips) -> (Vec<u64>, Vec<f64>) {
-        let places = self.bar.len();
+    /// Counts, for each of the first places, the patterns whose largest score at or below that
+    /// place reaches its bar; and returns the largest score of each pattern.
+    fn count<'p>(
+        &self,
+        patterns: impl Iterator<Item = &'p [f64]>,
+        places: usize,
+    ) -> (Vec<u64>, Vec<f64>) {
         let mut at_least = vec![0u64; places];
-        let mut null_scores = Vec::with_capacity(flips.len());
+        let mut largest_scores = Vec::new();
         let mut means = vec![0.0; places];
-        for pattern in flips.iter().skip(1) {
+        for pattern in patterns {
             means.fill(0.0);
             for (sign, column) in pattern.iter().zip(&self.columns) {
                 for (mean, d) in means.iter_mut().zip(column) {
@@ -242,11 +275,9 @@ impl Ordered {
                 }
                 at_least[place] += u64::from(largest >= self.bar[place]);
             }
-            if places > 0 {
-                null_scores.push(largest);
-            }
+            largest_scores.push(largest);
         }
-        (at_least, null_scores)
+        (at_least, largest_scores)
     }
 }
 
@@ -345,12 +376,14 @@ mod tests {
     #[test]
     fn the_critical_score_is_where_flags_begin() {
         let differences = [0.3, -0.1, 0.4, 0.2, 0.5, 0.1, -0.05, 0.2];
-        let judged = step_down(&[plain(&differences)], &SignFlips::new(8, 4096, 1));
-        let critical = judged.critical_score(0.05).unwrap();
+        let flips = SignFlips::new(8, 4096, 1);
+        let differences = differences.map(|d| d - 0.1);
+        let judged = step_down(&[plain(&differences)], &flips);
+        let critical = judged.critical_score(0.05, &flips).unwrap();
         let t = t_of_score(critical, 7.0);
         // With one hypothesis the bar is near Student's 5 % point, 2.36.
         assert!((1.5..3.5).contains(&t), "{t}");
-        assert_eq!(judged.critical_score(0.001), None);
-        assert_eq!(step_down(&[], &SignFlips::new(8, 4096, 1)).adjusted, []);
+        assert_eq!(judged.critical_score(0.001, &flips), None);
+        assert_eq!(step_down(&[], &flips).adjusted, []);
     }
 }

@@ -1,8 +1,19 @@
 //! Throughput and function verdicts from trials. Pure.
 
+mod compare;
+mod costs;
+mod functions;
+mod hypotheses;
+mod inherited;
+mod metric;
 mod model;
+mod moved;
+mod outlook;
+mod paired;
+mod relations;
 
 pub use crate::plan::Direction;
+pub use compare::{compare, compare_knowing};
 pub use model::{
     Comparison, CostVerdict, Explained, FunctionNote, FunctionStatus, FunctionVerdict,
     GroupProposal, MetricVerdict, TrialMeasurement, Verdict, WelchSummary,
