@@ -2,9 +2,11 @@
 
 mod diff;
 mod exit;
+mod global;
 mod guard;
 mod history;
 mod profile_input;
+mod record;
 
 use std::process::ExitCode;
 
@@ -23,17 +25,19 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Diff(diff::Args),
+    Record(record::Args),
+    History(history::Args),
     #[command(hide = true)]
     Guard(guard::Args),
-    History(history::Args),
 }
 
 /// Parses the command line, runs the command, and returns its exit code.
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
-    match cli.command {
-        Command::Diff(args) => exit::report(diff::run(args)),
-        Command::Guard(args) => guard::run(args),
-        Command::History(args) => exit::report(history::run(&args)),
-    }
+    let outcome = match Cli::parse().command {
+        Command::Diff(args) => diff::run(args),
+        Command::Record(args) => record::run(args),
+        Command::History(args) => history::run(&args),
+        Command::Guard(args) => return guard::run(args),
+    };
+    exit::report(outcome)
 }

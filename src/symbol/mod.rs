@@ -1,1 +1,19 @@
-//! From addresses to names: DWARF, ELF symbols, kallsyms, perf maps; canonical names.
+//! From addresses to names: debug information with inlined functions, ELF symbols, kallsyms, the
+//! vDSO, perf maps of run-time compilers.
+//!
+//! A profile is symbolized once, at its end: the distinct addresses of a module in order, one
+//! module after the other, so that only one module's tables are in memory.
+
+mod debug_info;
+mod demangle;
+mod elf;
+mod intervals;
+mod kernel;
+mod perf_map;
+mod symbolize;
+mod thread_start;
+mod vdso;
+
+pub use elf::build_id_of;
+pub use kernel::kernel_symbols_readable;
+pub use symbolize::{ModuleFile, symbolize};

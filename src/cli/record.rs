@@ -1,0 +1,195 @@
+//! `perfblame record`: samples a process tree.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+
+use super::Exit;
+use crate::executor::Cancel;
+use crate::plan::{CallGraph, EventChoice, Length, SampleSpec};
+use crate::profile::{Profile, folded_lines};
+use crate::report::flamegraph;
+use crate::sample::{Recorder, is_running};
+
+/// Samples a process with all its threads and children, or a command from its start to its end
+#[derive(Debug, clap::Args)]
+#[command(group = clap::ArgGroup::new("what").args(["pid", "command"]).required(true))]
+pub struct Args {
+    /// Samples per second and CPU
+    #[arg(short = 'F', long = "freq", value_name = "HZ", default_value_t = 999)]
+    frequency: u64,
+    /// How callers are found: fp, dwarf, dwarf,SIZE or none
+    #[arg(short = 'g', long, value_name = "MODE", default_value = "fp")]
+    call_graph: CallGraph,
+    /// What triggers a sample: auto, cycles, cpu-clock, page-faults, …
+    #[arg(short = 'e', long, value_name = "EVENT", default_value = "auto")]
+    event: String,
+    /// Process to attach to, until it ends, the duration is over, or Ctrl-C
+    #[arg(short = 'p', long, value_name = "PID")]
+    pid: Option<u32>,
+    /// Length of the recording, such as 10s
+    #[arg(long, value_name = "TIME")]
+    duration: Option<Length>,
+    /// Where to write; the ending says what: .folded, .json or .svg
+    #[arg(short = 'o', long, value_name = "OUT")]
+    output: PathBuf,
+    /// Command to start and sample
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+/// Forms of a recording on disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Folded,
+    Json,
+    Svg,
+}
+
+/// Records, writes, and says on standard error what was recorded.
+pub fn run(args: Args) -> anyhow::Result<Exit> {
+    let form = form_of(&args.output)?;
+    let spec = SampleSpec {
+        event: EventChoice::from(args.event),
+        frequency_hz: args.frequency,
+        call_graph: args.call_graph,
+    };
+    let cancel = Cancel::on_signals().context("cannot handle signals")?;
+    let limit = args.duration.map(|length| length.0);
+    let (profile, subject, status) = match args.pid {
+        Some(pid) => (
+            record_process(&spec, pid, limit, &cancel)?,
+            format!("process {pid}"),
+            None,
+        ),
+        None => {
+            let (profile, status) = record_command(&spec, &args.command, limit, &cancel)?;
+            (profile, shell_words::join(&args.command), Some(status))
+        }
+    };
+    let bytes = rendered(&profile, form, &subject)?;
+    fs::write(&args.output, bytes)
+        .with_context(|| format!("cannot write {}", args.output.display()))?;
+    for line in summary(&profile, status) {
+        eprintln!("{line}");
+    }
+    Ok(Exit::Ok)
+}
+
+fn form_of(output: &Path) -> anyhow::Result<Form> {
+    match output.extension().and_then(|ending| ending.to_str()) {
+        Some("folded") => Ok(Form::Folded),
+        Some("json") => Ok(Form::Json),
+        Some("svg") => Ok(Form::Svg),
+        _ => bail!(
+            "{}: the ending must say the form: .folded (stacks), .json (profile) or .svg (flame \
+             graph)",
+            output.display()
+        ),
+    }
+}
+
+fn record_process(
+    spec: &SampleSpec,
+    pid: u32,
+    limit: Option<Duration>,
+    cancel: &Cancel,
+) -> anyhow::Result<Profile> {
+    let recorder = Recorder::attach(spec, pid)?;
+    recorder.enable();
+    wait_until(limit, cancel, || !is_running(pid));
+    Ok(recorder.finish()?)
+}
+
+fn record_command(
+    spec: &SampleSpec,
+    words: &[String],
+    limit: Option<Duration>,
+    cancel: &Cancel,
+) -> anyhow::Result<(Profile, ExitStatus)> {
+    let (program, arguments) = words.split_first().context("no command was given")?;
+    let mut command = Command::new(program);
+    command.args(arguments);
+    let (recorder, mut child) = Recorder::launch(spec, command)?;
+    let mut ended = None;
+    wait_until(limit, cancel, || {
+        ended = child.try_wait().unwrap_or(None);
+        ended.is_some()
+    });
+    let status = match ended {
+        Some(status) => status,
+        None => end(&mut child)?,
+    };
+    Ok((recorder.finish()?, status))
+}
+
+fn wait_until(limit: Option<Duration>, cancel: &Cancel, mut ended: impl FnMut() -> bool) {
+    let started = Instant::now();
+    let mut pause = Duration::from_millis(1);
+    while !ended() && !cancel.is_set() && limit.is_none_or(|limit| started.elapsed() < limit) {
+        let left = limit.map_or(pause, |limit| limit.saturating_sub(started.elapsed()));
+        std::thread::sleep(pause.min(left));
+        pause = (pause * 2).min(Duration::from_millis(20));
+    }
+}
+
+/// Asks the command to end, and insists after a while.
+fn end(child: &mut Child) -> anyhow::Result<ExitStatus> {
+    let pid = nix::unistd::Pid::from_raw(child.id() as i32);
+    // It may have ended by itself, or by the same Ctrl-C.
+    let _ = nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGTERM);
+    let started = Instant::now();
+    while started.elapsed() < Duration::from_secs(3) {
+        if let Some(status) = child.try_wait().context("cannot wait for the command")? {
+            return Ok(status);
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let _ = child.kill();
+    child.wait().context("cannot wait for the command")
+}
+
+fn rendered(profile: &Profile, form: Form, subject: &str) -> anyhow::Result<Vec<u8>> {
+    Ok(match form {
+        Form::Json => serde_json::to_vec(profile).context("cannot write the profile")?,
+        Form::Folded => {
+            let mut text = folded_lines(profile).join("\n");
+            if !text.is_empty() {
+                text.push('\n');
+            }
+            text.into_bytes()
+        }
+        Form::Svg => {
+            let subtitle = format!(
+                "{} samples of {} at {} Hz",
+                profile.accounting.samples, profile.event.name, profile.event.frequency_hz
+            );
+            flamegraph(subject, Some(&subtitle), &folded_lines(profile))?
+        }
+    })
+}
+
+fn summary(profile: &Profile, status: Option<ExitStatus>) -> Vec<String> {
+    let accounting = &profile.accounting;
+    let share = |part: u64| 100.0 * part as f64 / accounting.samples.max(1) as f64;
+    let mut lines = vec![format!(
+        "{} samples of {} in {:.1} s, {} lost; {:.1} % without a name, {:.1} % of stacks not whole; \
+         sampler took {:.0} ms of CPU",
+        accounting.samples,
+        profile.event.name,
+        profile.duration_ns as f64 / 1e9,
+        accounting.lost,
+        share(accounting.unsymbolized),
+        share(accounting.truncated),
+        accounting.sampler_cpu_ns as f64 / 1e6,
+    )];
+    if let Some(status) = status.filter(|status| !status.success()) {
+        lines.push(format!("note: the command ended with {status}"));
+    }
+    let warnings = accounting.warnings.iter();
+    lines.extend(warnings.map(|warning| format!("warning: {warning}")));
+    lines
+}

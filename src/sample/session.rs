@@ -1,0 +1,242 @@
+//! The events of a recording, and the loop that reads their rings.
+
+use std::collections::HashSet;
+use std::io;
+
+use perf_event_open::config::{Cpu, Opts, Proc};
+use perf_event_open::count::Counter;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use super::availability::{Chosen, is_permission};
+use super::error::SampleError;
+use super::finish::Recording;
+use super::fold::Folder;
+use super::merge::TimeMerge;
+use super::procfs;
+use super::record::{Record, parse};
+use super::ring::Ring;
+use super::window::{Windows, clock_ns};
+use crate::plan::CpuList;
+
+/// Scans of a process tree after which it is taken as it is: one that forks faster than that is
+/// sampled through what its members inherit.
+const MOST_SCANS: usize = 100;
+
+/// What is sampled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Target {
+    /// A process with all its threads and descendants, now and later.
+    Tree(u32),
+    /// The program that a process or a child of it will start by `exec`, with its descendants.
+    OnExec(u32),
+}
+
+/// Open events and their rings. Belongs to the thread that made it.
+pub struct Session {
+    chosen: Chosen,
+    opts: Opts,
+    rings: Vec<Ring>,
+    counters: Vec<Counter>,
+    covered: HashSet<u32>,
+    merge: TimeMerge,
+    /// What the records tell.
+    pub folder: Folder,
+    /// What must be said of the recording.
+    pub warnings: Vec<String>,
+}
+
+impl Session {
+    /// Opens rings and attaches events; when it returns, every thread of the target is covered.
+    pub fn open(mut chosen: Chosen, target: Target) -> Result<Self, SampleError> {
+        chosen.attributes.on_exec = matches!(target, Target::OnExec(_));
+        let (rings, shrunk) = Ring::for_cpus(&online_cpus(), &chosen.attributes)?;
+        let mut session = Self {
+            opts: chosen.attributes.sampling(),
+            folder: Folder::new(chosen.attributes.layout()),
+            chosen,
+            rings,
+            counters: Vec::new(),
+            covered: HashSet::new(),
+            merge: TimeMerge::default(),
+            warnings: shrunk.into_iter().collect(),
+        };
+        if !session.chosen.attributes.kernel {
+            session.warnings.push(
+                "kernel code is not in the profile, because this user may not sample it \
+                 (kernel.perf_event_paranoid)"
+                    .to_owned(),
+            );
+        }
+        match target {
+            Target::OnExec(pid) => session.attach_threads(pid, pid)?,
+            Target::Tree(root) => session.attach_tree(root)?,
+        }
+        if session.counters.is_empty() {
+            let (Target::OnExec(pid) | Target::Tree(pid)) = target;
+            return Err(SampleError::NoProcess { pid });
+        }
+        Ok(session)
+    }
+
+    /// Scans until a scan finds no thread that is not covered. A thread made meanwhile is covered
+    /// if its maker was: then the maker's ring holds a fork record for it.
+    fn attach_tree(&mut self, root: u32) -> Result<(), SampleError> {
+        for _ in 0..MOST_SCANS {
+            let before = self.covered.len();
+            for pid in procfs::process_tree(root) {
+                self.attach_threads(pid, root)?;
+            }
+            if self.covered.len() == before {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    fn attach_threads(&mut self, pid: u32, root: u32) -> Result<(), SampleError> {
+        let Ok(threads) = procfs::threads(pid) else {
+            return match pid == root {
+                true => Err(SampleError::NoProcess { pid }),
+                false => Ok(()),
+            };
+        };
+        if threads.iter().all(|tid| self.covered.contains(tid)) {
+            return Ok(());
+        }
+        // The listing came first, so the fork records of all that it holds are in the rings.
+        self.round(&Windows::default());
+        for tid in threads {
+            if self.covered.contains(&tid) {
+                continue;
+            }
+            if self.opts.on_execve.is_none() {
+                self.folder.adopt(pid);
+            }
+            match self.attach(tid) {
+                Ok(()) => {
+                    self.covered.insert(tid);
+                }
+                // It has ended meanwhile.
+                Err(source) if source.raw_os_error() == Some(NO_SUCH_PROCESS) => {}
+                Err(source) if pid != root && is_permission(&source) => {
+                    self.warnings.push(format!(
+                        "process {pid} is not in the profile: it may not be sampled ({source})"
+                    ))
+                }
+                Err(source) => return Err(self.refusal(pid, source)),
+            }
+        }
+        Ok(())
+    }
+
+    fn attach(&mut self, tid: u32) -> io::Result<()> {
+        let first = self.counters.len();
+        for at in 0..self.rings.len() {
+            let target = (Proc(tid), Cpu(self.rings[at].cpu()));
+            let open = || self.chosen.event.open(target, &self.opts);
+            let counter = open().or_else(|error| match error.raw_os_error() {
+                Some(TOO_MANY_FILES) if raise_open_files() => open(),
+                _ => Err(error),
+            });
+            let counter = match counter {
+                Ok(counter) => counter,
+                Err(error) if error.raw_os_error() == Some(NO_SUCH_DEVICE) => continue,
+                Err(error) => {
+                    self.counters.truncate(first);
+                    return Err(error);
+                }
+            };
+            self.rings[at].take_output_of(&counter)?;
+            self.counters.push(counter);
+        }
+        Ok(())
+    }
+
+    fn refusal(&self, pid: u32, source: io::Error) -> SampleError {
+        match source.raw_os_error() {
+            Some(TOO_MANY_FILES) => SampleError::OpenFiles {
+                needed: 2 * self.counters.len() as u64 + 256,
+                limit: getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX),
+            },
+            // Opening it on this thread worked, so it is this process that is out of reach.
+            _ if is_permission(&source) => SampleError::ForeignProcess { pid, source },
+            _ => SampleError::system("attaching an event to a thread")(source),
+        }
+    }
+
+    /// The rings.
+    pub fn rings(&self) -> &[Ring] {
+        &self.rings
+    }
+
+    /// Reads all rings once and counts what is old enough. Returns the number of records read.
+    pub fn round(&mut self, windows: &Windows) -> usize {
+        let mut read = 0;
+        self.merge.begin_round(clock_ns());
+        for ring in &self.rings {
+            ring.drain(|record| {
+                read += 1;
+                if self.merge.push(record).is_err() {
+                    self.folder.losses.damaged += 1;
+                }
+                if let Ok(Record::Fork { tid, .. }) = parse(record, Default::default()) {
+                    self.covered.insert(tid);
+                }
+            });
+        }
+        let folder = &mut self.folder;
+        self.merge.end_round(|record| folder.take(record, windows));
+        read
+    }
+
+    /// Stops all events and counts all that is left.
+    pub fn stop(&mut self, windows: &Windows) {
+        for counter in &self.counters {
+            // An event whose thread has ended needs no stopping.
+            let _ = counter.disable();
+        }
+        self.round(windows);
+        self.round(windows);
+        let folder = &mut self.folder;
+        self.merge.finish(|record| folder.take(record, windows));
+        self.counters.clear();
+    }
+
+    /// Hands over what was counted.
+    pub fn into_recording(self, reader_cpu_ns: u64) -> Recording {
+        Recording {
+            chosen: self.chosen,
+            folder: self.folder,
+            warnings: self.warnings,
+            reader_cpu_ns,
+        }
+    }
+}
+
+const NO_SUCH_PROCESS: i32 = rustix::io::Errno::SRCH.raw_os_error();
+const NO_SUCH_DEVICE: i32 = rustix::io::Errno::NODEV.raw_os_error();
+const TOO_MANY_FILES: i32 = rustix::io::Errno::MFILE.raw_os_error();
+
+/// Raises the limit of open files as far as it goes; returns whether it went up.
+fn raise_open_files() -> bool {
+    let limit = getrlimit(Resource::Nofile);
+    if limit.current == limit.maximum {
+        return false;
+    }
+    let highest = Rlimit {
+        current: limit.maximum,
+        maximum: limit.maximum,
+    };
+    setrlimit(Resource::Nofile, highest).is_ok()
+}
+
+fn online_cpus() -> Vec<u32> {
+    let online = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
+    match online.trim().parse::<CpuList>() {
+        Ok(cpus) => cpus.as_slice().iter().map(|cpu| *cpu as u32).collect(),
+        Err(_) => {
+            let count = std::thread::available_parallelism().map_or(1, |count| count.get() as u32);
+            (0..count).collect()
+        }
+    }
+}
