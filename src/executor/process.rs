@@ -192,13 +192,13 @@ impl Guarded {
     }
 
     /// The guard's process id: the root of the command's tree.
-    pub fn guard_pid(&self) -> i32 {
-        self.guard.id() as i32
+    pub fn guard_pid(&self) -> u32 {
+        self.guard.id()
     }
 
     /// The command's living processes, the guard not among them.
     pub fn processes(&self) -> Vec<ProcessId> {
-        descendants(self.guard_pid())
+        descendants(self.guard_pid() as i32)
     }
 
     /// Whether the command has ended.

@@ -16,6 +16,8 @@ pub struct Layer {
     pub name: String,
     /// The text.
     pub text: String,
+    /// Whether the text has lines that the user knows: a file has, a flag has not.
+    pub has_lines: bool,
 }
 
 impl Layer {
@@ -31,14 +33,14 @@ impl Layer {
         let span = error.span();
         PlanError::Invalid {
             layer: self.name.clone(),
-            line: span.as_ref().map(|span| line_of(&self.text, span.start)),
+            line: span.as_ref().and_then(|span| self.line_at(span.start)),
             key: span.and_then(|span| self.key_at(&span)).unwrap_or_default(),
             message: error.message().to_owned(),
         }
     }
 
-    /// The line on which a dotted key stands, if it stands in this layer.
-    pub fn line_of_key(&self, key: &str) -> Option<usize> {
+    /// The offset at which a dotted key stands, if it stands in this layer.
+    pub fn find_key(&self, key: &str) -> Option<usize> {
         let document = DeTable::parse(&self.text).ok()?;
         let mut table = document.get_ref();
         let mut span = None;
@@ -53,7 +55,12 @@ impl Layer {
                 _ => break,
             }
         }
-        span.map(|span| line_of(&self.text, span.start))
+        span.map(|span| span.start)
+    }
+
+    /// The line of an offset, where lines mean something to the user.
+    pub fn line_at(&self, offset: usize) -> Option<usize> {
+        self.has_lines.then(|| line_of(&self.text, offset))
     }
 
     /// The dotted key whose name or value holds the span.
@@ -128,6 +135,7 @@ mod tests {
         Layer {
             name: "perfblame.toml".to_owned(),
             text: text.to_owned(),
+            has_lines: true,
         }
     }
 
@@ -199,9 +207,10 @@ mod tests {
     #[test]
     fn a_key_is_found_in_sections_and_inline_tables() {
         let layer = layer("[experiment]\nblocks = 8\n\n[server]\nready = { probe = 'ping' }\n");
-        assert_eq!(layer.line_of_key("experiment.blocks"), Some(2));
-        assert_eq!(layer.line_of_key("server.ready.probe"), Some(5));
-        assert_eq!(layer.line_of_key("windows.measure"), None);
+        let line_of_key = |key| layer.line_at(layer.find_key(key)?);
+        assert_eq!(line_of_key("experiment.blocks"), Some(2));
+        assert_eq!(line_of_key("server.ready.probe"), Some(5));
+        assert_eq!(line_of_key("windows.measure"), None);
     }
 
     #[test]

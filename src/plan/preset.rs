@@ -30,6 +30,7 @@ pub fn layer(name: &str) -> Result<Layer, PlanError> {
     Ok(Layer {
         name: format!("preset {name}"),
         text: text(name)?.to_owned(),
+        has_lines: true,
     })
 }
 

@@ -41,6 +41,7 @@ pub fn set_flag(text: &str) -> Result<Layer, PlanError> {
     let text_of = |line: String| Layer {
         name: format!("--set {text}"),
         text: line,
+        has_lines: false,
     };
     if toml::from_str::<toml::Table>(&line).is_ok() {
         return Ok(text_of(line));
@@ -62,10 +63,10 @@ impl PlanSources {
             let found = layers
                 .iter()
                 .rev()
-                .find_map(|layer| layer.line_of_key(key).map(|line| (layer, line)));
+                .find_map(|layer| layer.find_key(key).map(|offset| (layer, offset)));
             PlanError::Invalid {
                 layer: found.map_or_else(|| "plan".to_owned(), |(layer, _)| layer.name.clone()),
-                line: found.map(|(_, line)| line),
+                line: found.and_then(|(layer, offset)| layer.line_at(offset)),
                 key: key.to_owned(),
                 message,
             }
@@ -98,6 +99,7 @@ impl PlanSources {
             layers.push(Layer {
                 name: format!("preset {name}"),
                 text: format!("preset = {}", toml::Value::String(name)),
+                has_lines: false,
             });
         }
         layers.extend(file);
@@ -114,5 +116,6 @@ fn read_file(path: &Path) -> Result<Layer, PlanError> {
     Ok(Layer {
         name: path.display().to_string(),
         text,
+        has_lines: true,
     })
 }

@@ -1,1 +1,28 @@
 //! One job, one machine, one result: the life of a server or command, and its windows.
+//!
+//! A trial is a job: [`run()`] reads one self-contained description, does one trial on the machine it
+//! is on, and writes one outcome. Who started its process does not matter to it.
+
+mod command;
+mod environment;
+mod error;
+mod job;
+mod machine;
+mod metrics;
+mod outcome;
+mod ready;
+mod run;
+mod server;
+mod topology;
+mod usage;
+mod windows;
+
+pub use error::TrialError;
+pub use job::{JOB_SCHEMA, ServerWorkload, TrialJob, Workload};
+pub use machine::{Disturbance, Machine};
+pub use outcome::{
+    FailureKind, OUTCOME_SCHEMA, TrialEnd, TrialFailure, TrialOutcome, TrialResult, WindowResult,
+};
+pub use run::{run, write_json};
+pub use topology::{Placement, Topology};
+pub use usage::UsageDelta;

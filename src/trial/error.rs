@@ -1,0 +1,124 @@
+//! Why a trial cannot give numbers.
+
+use std::path::{Path, PathBuf};
+
+use super::outcome::{FailureKind, TrialFailure};
+
+/// Lines of a subject's output that an error shows.
+const TAIL_LINES: usize = 15;
+
+/// Why a trial cannot give numbers.
+#[derive(Debug, thiserror::Error)]
+pub enum TrialError {
+    /// A file or directory of the trial.
+    #[error("{what} {}: {source}", path.display())]
+    File {
+        /// What was tried.
+        what: &'static str,
+        /// The path.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The plan cannot be carried out here.
+    #[error("{0}")]
+    Setup(String),
+    /// Sampling is not possible.
+    #[error("cannot sample: {0}; --no-profile compares throughput without sampling")]
+    Sampling(String),
+    /// The subject could not be started.
+    #[error(transparent)]
+    Process(#[from] crate::executor::ProcessError),
+    /// The subject ended before it was ready.
+    #[error("the server {how} before it was ready; its last output:\n{output}")]
+    DiedAtStart {
+        /// How it ended.
+        how: String,
+        /// Its last lines.
+        output: String,
+    },
+    /// The subject was not ready in time.
+    #[error("the server was not ready after {waited} ({tried}); its last output:\n{output}")]
+    NeverReady {
+        /// How long it had.
+        waited: String,
+        /// What the probe met last.
+        tried: String,
+        /// Its last lines.
+        output: String,
+    },
+    /// The subject ended while it was measured.
+    #[error("the server {how} while it was {doing}; its last output:\n{output}")]
+    DiedUnderLoad {
+        /// How it ended.
+        how: String,
+        /// The window.
+        doing: &'static str,
+        /// Its last lines.
+        output: String,
+    },
+    /// The load met an error.
+    #[error("while the server was {doing}: {reason}; its last output:\n{output}")]
+    Load {
+        /// The window.
+        doing: &'static str,
+        /// What the generator met.
+        reason: String,
+        /// The server's last lines.
+        output: String,
+    },
+    /// A command failed, or printed no number.
+    #[error("`{command}` {how}; its last output:\n{output}")]
+    Command {
+        /// The command line.
+        command: String,
+        /// What went wrong.
+        how: String,
+        /// Its last lines.
+        output: String,
+    },
+    /// The user wished to stop.
+    #[error("interrupted")]
+    Cancelled,
+}
+
+impl TrialError {
+    /// Whose fault it is.
+    pub fn kind(&self) -> FailureKind {
+        match self {
+            Self::File { .. } | Self::Setup(_) | Self::Sampling(_) => FailureKind::Setup,
+            Self::Process(_) | Self::DiedAtStart { .. } | Self::NeverReady { .. } => {
+                FailureKind::Start
+            }
+            Self::DiedUnderLoad { .. } | Self::Load { .. } | Self::Command { .. } => {
+                FailureKind::Run
+            }
+            Self::Cancelled => FailureKind::Cancelled,
+        }
+    }
+}
+
+impl From<&TrialError> for TrialFailure {
+    fn from(error: &TrialError) -> Self {
+        Self {
+            kind: error.kind(),
+            message: error.to_string(),
+        }
+    }
+}
+
+/// The last lines of a log, indented; says so where there are none.
+pub fn tail(log: &Path) -> String {
+    let bytes = std::fs::read(log).unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
+    let lines: Vec<&str> = text.lines().collect();
+    if lines.is_empty() {
+        return "  (none)".to_owned();
+    }
+    let shown = &lines[lines.len().saturating_sub(TAIL_LINES)..];
+    shown
+        .iter()
+        .map(|line| format!("  {line}"))
+        .collect::<Vec<_>>()
+        .join("\n")
+}

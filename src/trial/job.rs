@@ -1,0 +1,64 @@
+//! A trial as a self-contained description: what a process on any machine needs to carry it out.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::plan::{Command, CpuList, LoadSpec, SampleSpec, Server, Windows};
+
+/// Version of the JSON form of [`TrialJob`].
+pub const JOB_SCHEMA: &str = "perfblame.job/1";
+
+/// One trial: one fresh start of the subject.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct TrialJob {
+    /// [`JOB_SCHEMA`].
+    pub schema: String,
+    /// Main file of the artifact.
+    pub artifact: PathBuf,
+    /// Directory of all files of the artifact.
+    pub artifact_dir: PathBuf,
+    /// Directories of shared libraries that belong to the artifact.
+    pub library_path: Vec<PathBuf>,
+    /// The trial's directory; it is made, and must not be there.
+    pub run_dir: PathBuf,
+    /// What to run.
+    pub workload: Workload,
+    /// CPUs of the server or the command.
+    pub subject_cpus: CpuList,
+    /// How to sample; `None` leaves the profiled window out.
+    pub sampling: Option<SampleSpec>,
+    /// Seed of the load.
+    pub seed: u64,
+    /// Where the outcome is written.
+    pub outcome: PathBuf,
+    /// Where the profile is written.
+    pub profile: PathBuf,
+}
+
+/// What a trial runs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Workload {
+    /// A server under load.
+    Server(Box<ServerWorkload>),
+    /// A command, again and again.
+    Command(Box<Command>),
+}
+
+/// A server and the load on it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct ServerWorkload {
+    /// The server.
+    pub server: Server,
+    /// The load.
+    pub load: LoadSpec,
+    /// The load that fills it first.
+    pub prepare: Option<LoadSpec>,
+    /// How long the parts last.
+    pub windows: Windows,
+    /// CPUs of the load.
+    pub load_cpus: CpuList,
+}
