@@ -1,12 +1,17 @@
 //! One file per command: clap `Args`, turned into plan types at once; the core never sees clap.
 
+mod compare;
 mod diff;
 mod exit;
 mod global;
 mod guard;
 mod history;
+mod plan_args;
+mod preset;
 mod profile_input;
+mod progress;
 mod record;
+mod trial;
 
 use std::process::ExitCode;
 
@@ -18,25 +23,35 @@ pub use exit::Exit;
 #[derive(Debug, Parser)]
 #[command(name = "perfblame", version, propagate_version = true)]
 struct Cli {
+    #[command(flatten)]
+    global: global::GlobalArgs,
     #[command(subcommand)]
     command: Command,
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Compare(compare::Args),
     Diff(diff::Args),
     Record(record::Args),
     History(history::Args),
+    Preset(preset::Args),
+    #[command(hide = true)]
+    Trial(trial::Args),
     #[command(hide = true)]
     Guard(guard::Args),
 }
 
 /// Parses the command line, runs the command, and returns its exit code.
 pub fn main() -> ExitCode {
-    let outcome = match Cli::parse().command {
+    let Cli { global, command } = Cli::parse();
+    let outcome = match command {
+        Command::Compare(args) => compare::run(args, &global),
         Command::Diff(args) => diff::run(args),
         Command::Record(args) => record::run(args),
         Command::History(args) => history::run(&args),
+        Command::Preset(args) => preset::run(args),
+        Command::Trial(args) => trial::run(args),
         Command::Guard(args) => return guard::run(args),
     };
     exit::report(outcome)

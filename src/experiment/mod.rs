@@ -1,1 +1,17 @@
 //! Compare, bisect, matrix: what to run next, and when to stop.
+
+mod arms;
+mod attempt;
+mod compare;
+mod error;
+mod job;
+mod judge;
+mod measure;
+mod progress;
+mod schedule;
+mod trials;
+mod workspace;
+
+pub use compare::{CompareRequest, Surroundings, compare};
+pub use error::ExperimentError;
+pub use progress::{Progress, Silent};

@@ -1,0 +1,75 @@
+//! The progress of an experiment on a terminal: a bar with the time left.
+
+use std::io::IsTerminal;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::experiment::Progress;
+use crate::report::plain;
+
+/// A bar on standard error where that is a terminal; lines without a bar elsewhere; nothing if quiet.
+pub struct Terminal {
+    bar: ProgressBar,
+    quiet: bool,
+}
+
+impl Terminal {
+    /// A display that has not begun.
+    pub fn new(quiet: bool) -> Self {
+        let visible = !quiet && std::io::stderr().is_terminal();
+        let target = match visible {
+            true => ProgressDrawTarget::stderr_with_hz(4),
+            false => ProgressDrawTarget::hidden(),
+        };
+        Self {
+            bar: ProgressBar::with_draw_target(Some(0), target),
+            quiet,
+        }
+    }
+
+    fn line(&self, text: &str) {
+        if self.quiet {
+            return;
+        }
+        // Subject lines and compilers' output may hold anything.
+        let text = plain(text);
+        match self.bar.is_hidden() {
+            true => eprintln!("{text}"),
+            false => self.bar.println(text),
+        }
+    }
+}
+
+impl Progress for Terminal {
+    fn note(&mut self, text: &str) {
+        self.line(text);
+    }
+
+    fn trials(&mut self, all: usize, done: usize) {
+        let style =
+            ProgressStyle::with_template("{msg:16} {wide_bar} {pos}/{len} trials, {prefix} left");
+        if let Ok(style) = style {
+            self.bar.set_style(style);
+        }
+        self.bar.set_length(all as u64);
+        self.bar.set_position(done as u64);
+        self.bar.set_prefix("?");
+    }
+
+    fn trial(&mut self, block: u32, arm: &str) {
+        self.bar.set_message(format!("block {} {arm}", block + 1));
+        self.bar.tick();
+    }
+
+    fn trial_done(&mut self, left: Duration) {
+        let seconds = Duration::from_secs(left.as_secs().max(1));
+        self.bar
+            .set_prefix(humantime::format_duration(seconds).to_string());
+        self.bar.inc(1);
+    }
+
+    fn finished(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}

@@ -1,0 +1,123 @@
+//! One attempt at a trial: a process of its own, and what it left in its directory.
+
+use std::path::{Path, PathBuf};
+
+use crate::build::Artifact;
+use crate::executor::{Cancel, Ended, LocalTrial, Supervisor, run_trial};
+use crate::plan::Plan;
+use crate::trial::{FailureKind, Placement, TrialEnd, TrialFailure, TrialOutcome, write_json};
+
+use super::error::ExperimentError;
+use super::job::{time_limit, trial_job};
+use super::workspace::Workspace;
+
+/// Runs trials on this machine.
+pub struct LocalRunner<'a> {
+    /// Who watches over processes.
+    pub supervisor: &'a Supervisor,
+    /// The user's wish to stop.
+    pub cancel: &'a Cancel,
+    /// What is to be done.
+    pub plan: &'a Plan,
+    /// Who runs where.
+    pub placement: &'a Placement,
+    /// Whether to sample.
+    pub profile: bool,
+    /// Where trials run.
+    pub workspace: &'a Workspace,
+}
+
+/// What an attempt gave.
+#[derive(Debug)]
+pub struct Attempt {
+    /// Measured, or why not.
+    pub end: TrialEnd,
+    /// The profile as it was written, where there is one.
+    pub profile: Option<Vec<u8>>,
+}
+
+impl LocalRunner<'_> {
+    /// Runs one trial. `number` is unused before in this workspace.
+    pub fn attempt(&self, number: usize, artifact: &Artifact) -> Result<Attempt, ExperimentError> {
+        let dir = self
+            .workspace
+            .trial_dir(number)
+            .map_err(|source| file_error(Path::new("run directory"), source))?;
+        let attempt = self.attempt_in(&dir, artifact);
+        // A server's data may be large; what is worth keeping has been read.
+        let _ = std::fs::remove_dir_all(&dir);
+        attempt
+    }
+
+    fn attempt_in(&self, dir: &Path, artifact: &Artifact) -> Result<Attempt, ExperimentError> {
+        let Some(job) = trial_job(self.plan, self.placement, artifact, self.profile, dir) else {
+            return Ok(failed(
+                FailureKind::Setup,
+                "the plan has neither a server nor a command".to_owned(),
+            ));
+        };
+        let job_file = dir.join("job.json");
+        write_json(&job_file, &job)?;
+        let trial = LocalTrial {
+            job: job_file,
+            dir: dir.to_owned(),
+            log: dir.join("trial.log"),
+            limit: time_limit(self.plan),
+        };
+        match run_trial(self.supervisor, &trial, self.cancel)? {
+            Ended::Cancelled(_) => Err(ExperimentError::Interrupted),
+            Ended::TimeLimit(_) => {
+                let limit = humantime::format_duration(trial.limit);
+                Ok(failed(
+                    FailureKind::Run,
+                    format!("the trial hung: it was not done after {limit}"),
+                ))
+            }
+            Ended::Itself(report) => match std::fs::read(&job.outcome) {
+                Ok(text) => self.read_outcome(&text, &job.profile),
+                Err(_) => {
+                    let log = std::fs::read_to_string(&trial.log).unwrap_or_default();
+                    let message = format!(
+                        "the trial's process {} and left no outcome; it said:\n{log}",
+                        report.describe()
+                    );
+                    Ok(failed(FailureKind::Run, message))
+                }
+            },
+        }
+    }
+
+    fn read_outcome(&self, text: &[u8], profile: &Path) -> Result<Attempt, ExperimentError> {
+        let outcome: TrialOutcome = serde_json::from_slice(text)
+            .map_err(|error| file_error(Path::new("outcome.json"), std::io::Error::other(error)))?;
+        if let TrialEnd::Failed(failure) = &outcome.end
+            && failure.kind == FailureKind::Cancelled
+        {
+            return Err(ExperimentError::Interrupted);
+        }
+        let profile = match (&outcome.end, self.profile) {
+            (TrialEnd::Measured(result), true) if result.profiled.is_some() => {
+                Some(std::fs::read(profile).map_err(|source| file_error(profile, source))?)
+            }
+            _ => None,
+        };
+        Ok(Attempt {
+            end: outcome.end,
+            profile,
+        })
+    }
+}
+
+fn failed(kind: FailureKind, message: String) -> Attempt {
+    Attempt {
+        end: TrialEnd::Failed(TrialFailure { kind, message }),
+        profile: None,
+    }
+}
+
+fn file_error(path: &Path, source: std::io::Error) -> ExperimentError {
+    ExperimentError::File {
+        path: PathBuf::from(path),
+        source,
+    }
+}

@@ -1,0 +1,163 @@
+//! Compare: builds two commits, measures them in blocks, judges, and writes the report.
+
+use std::path::PathBuf;
+
+use crate::build::Reuse;
+use crate::executor::{Cancel, Supervisor};
+use crate::plan::Plan;
+use crate::repo::Repository;
+use crate::report::{CompareReport, headline, write_all};
+use crate::store::{ExperimentState, Finish, NewExperiment, RunningExperiment, Store};
+use crate::trial::{Machine, Placement, Topology};
+
+use super::arms::build_arms;
+use super::attempt::LocalRunner;
+use super::error::ExperimentError;
+use super::judge::judge;
+use super::progress::Progress;
+use super::trials::{Arm, TrialSeries};
+use super::workspace::Workspace;
+
+/// What is to be compared, and where the report goes.
+#[derive(Debug)]
+pub struct CompareRequest {
+    /// The baseline as the user gave it.
+    pub base: String,
+    /// What is judged against it.
+    pub head: String,
+    /// What is to be done.
+    pub plan: Plan,
+    /// Which earlier builds count.
+    pub reuse: Reuse,
+    /// Whether to sample.
+    pub profile: bool,
+    /// Where the report is written.
+    pub out: PathBuf,
+    /// An interrupted experiment to go on with.
+    pub resume: Option<String>,
+    /// The command line that repeats the comparison.
+    pub command: String,
+}
+
+/// Who and where: what every experiment needs.
+pub struct Surroundings<'a> {
+    /// The repository.
+    pub repository: &'a Repository,
+    /// The store.
+    pub store: &'a Store,
+    /// Who watches over processes.
+    pub supervisor: &'a Supervisor,
+    /// The user's wish to stop.
+    pub cancel: &'a Cancel,
+}
+
+/// Carries out a comparison. The report's files are written; the report is returned too.
+pub fn compare(
+    request: &CompareRequest,
+    surroundings: &Surroundings<'_>,
+    progress: &mut dyn Progress,
+) -> Result<CompareReport, ExperimentError> {
+    let base = surroundings.repository.resolve(&request.base)?;
+    let head = surroundings.repository.resolve(&request.head)?;
+    let placement = place(&request.plan)?;
+    let store = surroundings.store;
+    let machine = Machine::read();
+    let running = match &request.resume {
+        Some(id) => store.resume(id)?,
+        None => store.begin(&NewExperiment {
+            kind: "compare".to_owned(),
+            base: Some(base.id.clone()),
+            head: Some(head.id.clone()),
+            seed: request.plan.experiment.seed,
+            plan: serde_json::to_value(&request.plan).unwrap_or_default(),
+            machine: serde_json::to_value(&machine).unwrap_or_default(),
+        })?,
+    };
+    let id = running.id.clone();
+    let outcome = (|| {
+        let sides = [
+            ("base", request.base.as_str(), base),
+            ("head", request.head.as_str(), head),
+        ];
+        let arms = build_arms(sides, &request.plan, request.reuse, surroundings, progress)?;
+        measure(
+            request,
+            surroundings,
+            &placement,
+            &arms,
+            &machine,
+            &id,
+            progress,
+        )
+    })();
+    finish(store, running, &outcome)?;
+    outcome
+}
+
+fn measure(
+    request: &CompareRequest,
+    surroundings: &Surroundings<'_>,
+    placement: &Placement,
+    arms: &[Arm],
+    machine: &Machine,
+    experiment: &str,
+    progress: &mut dyn Progress,
+) -> Result<CompareReport, ExperimentError> {
+    let root = surroundings.store.directory().join("run");
+    let workspace =
+        Workspace::new(&root).map_err(|source| ExperimentError::File { path: root, source })?;
+    let series = TrialSeries {
+        store: surroundings.store,
+        experiment,
+        runner: LocalRunner {
+            supervisor: surroundings.supervisor,
+            cancel: surroundings.cancel,
+            plan: &request.plan,
+            placement,
+            profile: request.profile,
+            workspace: &workspace,
+        },
+        arms,
+    };
+    let trials = series.run(0..request.plan.experiment.blocks, progress)?;
+    let (report, profiles) = judge(request, arms, &trials, machine, experiment);
+    write_all(&request.out, &report, &profiles)?;
+    Ok(report)
+}
+
+fn place(plan: &Plan) -> Result<Placement, ExperimentError> {
+    let topology = Topology::read()?;
+    Ok(match plan.server {
+        Some(_) => topology.place_server(&plan.cpus, plan.load.threads as usize)?,
+        None => topology.place_command(&plan.cpus)?,
+    })
+}
+
+fn finish(
+    store: &Store,
+    running: RunningExperiment,
+    outcome: &Result<CompareReport, ExperimentError>,
+) -> Result<(), ExperimentError> {
+    let finish = match outcome {
+        Ok(report) => Finish {
+            state: ExperimentState::Done,
+            summary: headline(report).text(),
+            outcome: serde_json::to_value(report).unwrap_or_default(),
+        },
+        Err(error) => Finish {
+            state: match error {
+                ExperimentError::Interrupted => ExperimentState::Interrupted,
+                _ => ExperimentState::Failed,
+            },
+            summary: error
+                .to_string()
+                .lines()
+                .next()
+                .unwrap_or_default()
+                .to_owned(),
+            outcome: serde_json::Value::String(error.to_string()),
+        },
+    };
+    store.finish(running, &finish)?;
+    Ok(())
+}

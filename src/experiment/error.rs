@@ -1,0 +1,65 @@
+//! Why an experiment could not be carried out.
+
+use std::path::PathBuf;
+
+/// Why an experiment could not be carried out.
+#[derive(Debug, thiserror::Error)]
+pub enum ExperimentError {
+    /// The repository.
+    #[error(transparent)]
+    Repo(#[from] crate::repo::RepoError),
+    /// A build.
+    #[error(transparent)]
+    Build(#[from] crate::build::BuildError),
+    /// The store.
+    #[error(transparent)]
+    Store(#[from] crate::store::StoreError),
+    /// CPUs, sampling, and whatever else every trial would meet.
+    #[error(transparent)]
+    Trial(#[from] crate::trial::TrialError),
+    /// A trial's process.
+    #[error(transparent)]
+    Process(#[from] crate::executor::ProcessError),
+    /// Report files.
+    #[error(transparent)]
+    Report(#[from] crate::report::WriteError),
+    /// A trial failed as often as it may.
+    #[error("the trial of {arm} ({commit}) failed{times}: {message}", times = times(*attempts))]
+    TrialFailed {
+        /// `base` or `head`.
+        arm: String,
+        /// The commit, abbreviated, with its subject line.
+        commit: String,
+        /// How often it was tried.
+        attempts: u32,
+        /// The last failure.
+        message: String,
+    },
+    /// Files of the workspace.
+    #[error("{}: {source}", path.display())]
+    File {
+        /// The path.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// An experiment to go on with is not of this kind or lacks something.
+    #[error("experiment {id} cannot go on: {reason}")]
+    NotResumable {
+        /// The experiment.
+        id: String,
+        /// Why.
+        reason: String,
+    },
+    /// The user wished to stop.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+fn times(attempts: u32) -> String {
+    match attempts {
+        0 | 1 => String::new(),
+        2 => " twice".to_owned(),
+        more => format!(" {more} times"),
+    }
+}

@@ -1,0 +1,70 @@
+//! From the plan to the job of one trial.
+
+use std::path::Path;
+use std::time::Duration;
+
+use crate::build::Artifact;
+use crate::plan::Plan;
+use crate::trial::{JOB_SCHEMA, Placement, ServerWorkload, TrialJob, Workload};
+
+/// Time for starting, stopping, attaching and symbolizing, on a machine under load.
+const SLACK: Duration = Duration::from_secs(180);
+
+/// The job of one trial in `dir`. `None` where the plan has neither server nor command, which its
+/// check refuses.
+pub fn trial_job(
+    plan: &Plan,
+    placement: &Placement,
+    artifact: &Artifact,
+    profile: bool,
+    dir: &Path,
+) -> Option<TrialJob> {
+    let workload = match (&plan.server, &plan.command) {
+        (Some(server), _) => Workload::Server(Box::new(ServerWorkload {
+            server: server.clone(),
+            load: plan.load.clone(),
+            prepare: plan.prepare.clone(),
+            windows: plan.windows.clone(),
+            load_cpus: placement.load.clone(),
+        })),
+        (None, Some(command)) => Workload::Command(Box::new(command.clone())),
+        (None, None) => return None,
+    };
+    Some(TrialJob {
+        schema: JOB_SCHEMA.to_owned(),
+        artifact: artifact.main.clone(),
+        artifact_dir: artifact.dir.clone(),
+        library_path: artifact.library_path.clone(),
+        run_dir: dir.join("run"),
+        workload,
+        subject_cpus: placement.subject.clone(),
+        sampling: profile.then(|| plan.sampling.clone()),
+        seed: plan.experiment.seed,
+        outcome: dir.join("outcome.json"),
+        profile: dir.join("profile.json"),
+    })
+}
+
+/// Time after which a trial must be stuck: each of its parts has a limit of its own.
+pub fn time_limit(plan: &Plan) -> Duration {
+    let parts = match (&plan.server, &plan.command) {
+        (Some(server), _) => {
+            let windows = &plan.windows;
+            server.ready.timeout.0
+                + windows.prepare_timeout.0
+                + windows.warmup.0
+                + windows.measure.0
+                + windows.profile.0
+                + server.stop_timeout.0
+        }
+        (None, Some(command)) => {
+            let runs = command
+                .warmup_runs
+                .saturating_add(command.runs)
+                .saturating_add(command.profile_runs);
+            command.timeout.0.saturating_mul(runs)
+        }
+        (None, None) => Duration::ZERO,
+    };
+    parts.saturating_add(SLACK)
+}

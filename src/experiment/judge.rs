@@ -1,0 +1,176 @@
+//! From measured trials to the report: verdicts, and all that is needed to trust and repeat them.
+
+use std::collections::BTreeMap;
+
+use crate::plan::{Better, CommandMetric, Direction, Judging, MetricDescription, Plan};
+use crate::profile::{Profile, merged_folded_lines};
+use crate::report::{CompareReport, Profiles, SCHEMA, SampleCounts, Side, TrialArm, TrialRecord};
+use crate::trial::Machine;
+use crate::verdict::{self, Comparison, TrialMeasurement, Verdict};
+
+use super::compare::CompareRequest;
+use super::measure::measurement;
+use super::trials::{Arm, MeasuredTrial};
+
+/// Judges head against base.
+pub fn judge(
+    request: &CompareRequest,
+    arms: &[Arm],
+    trials: &[MeasuredTrial],
+    machine: &Machine,
+    experiment: &str,
+) -> (CompareReport, Profiles) {
+    let of_arm = |arm: usize| trials.iter().filter(move |trial| trial.slot.arm == arm);
+    let measurements = |arm: usize| -> Vec<TrialMeasurement> {
+        of_arm(arm)
+            .map(|trial| measurement(trial.slot.block, &trial.result, trial.profile.as_ref()))
+            .collect()
+    };
+    let same_program = arms[0].artifact.digest == arms[1].artifact.digest;
+    let mut comparison =
+        verdict::compare(&measurements(0), &measurements(1), &judging(&request.plan));
+    if same_program {
+        acquit(&mut comparison);
+    }
+    let profiles = |arm: usize| -> Vec<&Profile> {
+        of_arm(arm)
+            .filter_map(|trial| trial.profile.as_ref())
+            .collect()
+    };
+    let samples = |arm: usize| {
+        profiles(arm)
+            .iter()
+            .map(|profile| profile.accounting.samples)
+            .sum()
+    };
+    let lost = [0, 1]
+        .iter()
+        .flat_map(|&arm| profiles(arm))
+        .map(|profile| profile.accounting.lost)
+        .sum();
+    let side = |arm: usize| Side {
+        rev: arms[arm].given.clone(),
+        commit: arms[arm].revision.id.clone(),
+        subject_line: arms[arm].revision.subject_line.clone(),
+        artifact_digest: arms[arm].artifact.digest.to_string(),
+        trials: of_arm(arm).count() as u32,
+    };
+    let mut warnings = comparison.warnings.clone();
+    warnings.extend(trial_warnings(trials, arms));
+    let report = CompareReport {
+        schema: SCHEMA.to_owned(),
+        tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+        created: humantime::format_rfc3339_seconds(std::time::SystemTime::now()).to_string(),
+        experiment: Some(experiment.to_owned()),
+        base: side(0),
+        head: side(1),
+        same_program,
+        samples: SampleCounts {
+            base: samples(0),
+            head: samples(1),
+            lost,
+        },
+        event: trials
+            .iter()
+            .find_map(|trial| Some(trial.profile.as_ref()?.event.clone())),
+        machine: serde_json::to_value(machine).unwrap_or_default(),
+        plan: serde_json::to_value(&request.plan).unwrap_or_default(),
+        seed: request.plan.experiment.seed,
+        trials: trials
+            .iter()
+            .enumerate()
+            .map(|(order, trial)| record(order, trial))
+            .collect(),
+        warnings,
+        commands: vec![request.command.clone()],
+        throughput: comparison.throughput,
+        metrics: comparison.metrics,
+        functions: comparison.functions,
+        groups: comparison.groups,
+        proposed_groups: comparison.proposed_groups,
+        explained: comparison.explained,
+        alpha: comparison.alpha,
+    };
+    let profiles = Profiles {
+        base: merged_folded_lines(profiles(0)),
+        head: merged_folded_lines(profiles(1)),
+    };
+    (report, profiles)
+}
+
+/// The rules of judging, with what the workload says about its main metric.
+fn judging(plan: &Plan) -> Judging {
+    let mut judging = plan.judging.clone();
+    judging.seed = plan.experiment.seed;
+    if let Some(command) = &plan.command {
+        judging.main_metric = match command.metric {
+            CommandMetric::Wall => "wall_time",
+            CommandMetric::Cpu => "cpu_time",
+            CommandMetric::Output => "output",
+        }
+        .to_owned();
+        if command.metric == CommandMetric::Output {
+            let description = MetricDescription {
+                unit: command.unit.clone().unwrap_or_default(),
+                direction: match command.better {
+                    Better::Higher => Direction::HigherIsBetter,
+                    Better::Lower => Direction::LowerIsBetter,
+                },
+            };
+            judging.metrics.insert("output".to_owned(), description);
+        }
+    }
+    judging
+}
+
+/// The same program cannot differ from itself: whatever the numbers say, it is the machine's noise.
+fn acquit(comparison: &mut Comparison) {
+    let metrics = comparison.metrics.iter_mut();
+    for metric in metrics.chain([&mut comparison.throughput]) {
+        metric.verdict = Verdict::Equivalent;
+    }
+    for function in comparison
+        .functions
+        .iter_mut()
+        .chain(&mut comparison.groups)
+    {
+        function.self_cost.verdict = Verdict::Equivalent;
+        function.inclusive.verdict = Verdict::Equivalent;
+    }
+    comparison.proposed_groups.clear();
+}
+
+fn record(order: usize, trial: &MeasuredTrial) -> TrialRecord {
+    let accounting = trial.profile.as_ref().map(|profile| &profile.accounting);
+    TrialRecord {
+        block: trial.slot.block,
+        arm: match trial.slot.arm {
+            0 => TrialArm::Base,
+            _ => TrialArm::Head,
+        },
+        order: order as u32,
+        started: humantime::format_rfc3339_seconds(trial.started).to_string(),
+        values: trial.result.metrics.clone(),
+        samples: accounting.map_or(0, |accounting| accounting.samples),
+        lost: accounting.map_or(0, |accounting| accounting.lost),
+    }
+}
+
+/// Each warning of a trial once, with how many trials it is about.
+fn trial_warnings(trials: &[MeasuredTrial], arms: &[Arm]) -> Vec<String> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for warning in trials.iter().flat_map(|trial| &trial.result.warnings) {
+        *counts.entry(warning).or_default() += 1;
+    }
+    let all = trials.len();
+    let of_trials = counts
+        .into_iter()
+        .map(|(warning, count)| format!("{warning} ({count} of {all} trials)"));
+    let of_builds = arms.iter().flat_map(|arm| {
+        arm.artifact
+            .warnings
+            .iter()
+            .map(move |warning| format!("{}: {warning}", arm.name))
+    });
+    of_trials.chain(of_builds).collect()
+}

@@ -1,0 +1,27 @@
+//! What an experiment tells of itself while it goes on.
+
+use std::time::Duration;
+
+/// Receives what happens. The default of each method does nothing.
+pub trait Progress {
+    /// A step that is worth a line of its own: what is built, from which cache, what is retried.
+    fn note(&mut self, _text: &str) {}
+
+    /// Trials begin: how many there are, and how many of them were done earlier.
+    fn trials(&mut self, _all: usize, _done: usize) {}
+
+    /// A trial begins.
+    fn trial(&mut self, _block: u32, _arm: &str) {}
+
+    /// A trial ended well; the time that the rest may take.
+    fn trial_done(&mut self, _left: Duration) {}
+
+    /// All trials are done, or the experiment was given up.
+    fn finished(&mut self) {}
+}
+
+/// Tells nobody.
+#[derive(Debug, Default)]
+pub struct Silent;
+
+impl Progress for Silent {}

@@ -1,0 +1,198 @@
+//! All trials of an experiment: in scheduled order, retried, and kept as soon as they end.
+
+use std::time::{Duration, Instant, SystemTime};
+
+use crate::build::Artifact;
+use crate::profile::Profile;
+use crate::repo::Revision;
+use crate::store::{NewTrial, Store, StoredTrial, TrialState};
+use crate::trial::{FailureKind, TrialEnd, TrialResult};
+
+use super::attempt::{Attempt, LocalRunner};
+use super::error::ExperimentError;
+use super::progress::Progress;
+use super::schedule::{Slot, slots};
+
+/// One side of an experiment: a built revision.
+#[derive(Debug, Clone)]
+pub struct Arm {
+    /// Its name: `base`, `head`.
+    pub name: &'static str,
+    /// The revision as the user gave it.
+    pub given: String,
+    /// The commit.
+    pub revision: Revision,
+    /// What was built of it.
+    pub artifact: Artifact,
+}
+
+/// A trial whose numbers count.
+#[derive(Debug, Clone)]
+pub struct MeasuredTrial {
+    /// Where it stood in the schedule.
+    pub slot: Slot,
+    /// When it began.
+    pub started: SystemTime,
+    /// Its values.
+    pub result: TrialResult,
+    /// Its profile, where it was sampled.
+    pub profile: Option<Profile>,
+}
+
+/// Runs what is still to be run of an experiment's trials.
+pub struct TrialSeries<'a> {
+    /// Where trials are kept.
+    pub store: &'a Store,
+    /// The experiment's id in the store.
+    pub experiment: &'a str,
+    /// Who runs a trial.
+    pub runner: LocalRunner<'a>,
+    /// The arms.
+    pub arms: &'a [Arm],
+}
+
+impl TrialSeries<'_> {
+    /// Runs a range of blocks; trials that an earlier process has completed are taken from the
+    /// store. Returns all of them in the order of the schedule.
+    pub fn run(
+        &self,
+        blocks: std::ops::Range<u32>,
+        progress: &mut dyn Progress,
+    ) -> Result<Vec<MeasuredTrial>, ExperimentError> {
+        let stored = self.store.trials(self.experiment)?;
+        let slots = slots(blocks, self.arms.len(), self.runner.plan.experiment.seed);
+        let kept: Vec<Option<&StoredTrial>> =
+            slots.iter().map(|slot| self.kept(&stored, slot)).collect();
+        let missing = kept.iter().filter(|trial| trial.is_none()).count();
+        progress.trials(slots.len(), slots.len() - missing);
+
+        let started = Instant::now();
+        let mut done = 0;
+        let mut number = 0;
+        let mut trials = Vec::with_capacity(slots.len());
+        for (slot, kept) in slots.iter().zip(kept) {
+            if let Some(stored) = kept {
+                trials.push(self.read(slot, stored)?);
+                continue;
+            }
+            progress.trial(slot.block, self.arms[slot.arm].name);
+            trials.push(self.measure(slot, &mut number, progress)?);
+            done += 1;
+            let each = started.elapsed() / done;
+            progress.trial_done(each * (missing as u32).saturating_sub(done));
+        }
+        progress.finished();
+        Ok(trials)
+    }
+
+    fn kept<'s>(&self, stored: &'s [StoredTrial], slot: &Slot) -> Option<&'s StoredTrial> {
+        stored.iter().find(|trial| {
+            trial.state == TrialState::Complete
+                && trial.block == slot.block
+                && trial.arm == self.arms[slot.arm].name
+        })
+    }
+
+    fn read(&self, slot: &Slot, stored: &StoredTrial) -> Result<MeasuredTrial, ExperimentError> {
+        let unreadable = |error: serde_json::Error| ExperimentError::NotResumable {
+            id: self.experiment.to_owned(),
+            reason: format!("its stored trial {} cannot be read ({error})", stored.id),
+        };
+        let profile = match &stored.profile {
+            Some(digest) => {
+                let bytes = self.store.blob(digest)?;
+                Some(serde_json::from_slice(&bytes).map_err(unreadable)?)
+            }
+            None => None,
+        };
+        Ok(MeasuredTrial {
+            slot: *slot,
+            started: stored.started,
+            result: serde_json::from_value(stored.result.clone()).map_err(unreadable)?,
+            profile,
+        })
+    }
+
+    fn measure(
+        &self,
+        slot: &Slot,
+        number: &mut usize,
+        progress: &mut dyn Progress,
+    ) -> Result<MeasuredTrial, ExperimentError> {
+        let arm = &self.arms[slot.arm];
+        let allowed = 1 + self.runner.plan.experiment.retries;
+        for attempts in 1.. {
+            let started = SystemTime::now();
+            let attempt = self.runner.attempt(*number, &arm.artifact)?;
+            *number += 1;
+            self.keep(slot, started, &attempt)?;
+            let failure = match attempt.end {
+                TrialEnd::Measured(result) => {
+                    let profile = attempt
+                        .profile
+                        .map(|bytes| read_profile(&bytes))
+                        .transpose()?;
+                    return Ok(MeasuredTrial {
+                        slot: *slot,
+                        started,
+                        result,
+                        profile,
+                    });
+                }
+                TrialEnd::Failed(failure) => failure,
+            };
+            if attempts >= allowed || failure.kind == FailureKind::Setup {
+                return Err(ExperimentError::TrialFailed {
+                    arm: arm.name.to_owned(),
+                    commit: format!("{} {}", arm.revision.short, arm.revision.subject_line),
+                    attempts,
+                    message: failure.message,
+                });
+            }
+            progress.note(&format!(
+                "a trial of {} failed and is tried again: {}",
+                arm.name, failure.message
+            ));
+            std::thread::sleep(Duration::from_millis(200));
+        }
+        unreachable!("the loop ends by returning")
+    }
+
+    fn keep(
+        &self,
+        slot: &Slot,
+        started: SystemTime,
+        attempt: &Attempt,
+    ) -> Result<(), ExperimentError> {
+        let profile = attempt
+            .profile
+            .as_ref()
+            .map(|bytes| self.store.put_blob(bytes))
+            .transpose()?;
+        let (state, result) = match &attempt.end {
+            TrialEnd::Measured(result) => (TrialState::Complete, serde_json::to_value(result)),
+            TrialEnd::Failed(failure) => (TrialState::Failed, serde_json::to_value(failure)),
+        };
+        self.store.put_trial(
+            self.experiment,
+            &NewTrial {
+                block: slot.block,
+                arm: self.arms[slot.arm].name.to_owned(),
+                position: slot.place as u32,
+                started,
+                ended: SystemTime::now(),
+                state,
+                result: result.unwrap_or_default(),
+                profile,
+            },
+        )?;
+        Ok(())
+    }
+}
+
+fn read_profile(bytes: &[u8]) -> Result<Profile, ExperimentError> {
+    serde_json::from_slice(bytes).map_err(|error| ExperimentError::File {
+        path: "profile.json".into(),
+        source: std::io::Error::other(error),
+    })
+}

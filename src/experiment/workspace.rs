@@ -1,0 +1,86 @@
+//! Where trials run: a directory of this process in the store, gone when it ends.
+
+use std::fs::{File, TryLockError};
+use std::path::{Path, PathBuf};
+
+/// Name of the file whose lock says that a workspace is in use.
+const LOCK: &str = "lock";
+
+/// A directory for the trials of one process. Dropping it removes it.
+///
+/// Its lock goes with the process, so that the next start can tell what a killed one left behind.
+#[derive(Debug)]
+pub struct Workspace {
+    dir: PathBuf,
+    _lock: File,
+}
+
+impl Workspace {
+    /// Makes a workspace below `root`, and removes those that no living process holds.
+    pub fn new(root: &Path) -> std::io::Result<Self> {
+        std::fs::create_dir_all(root)?;
+        sweep(root);
+        let dir = tempfile::Builder::new()
+            .prefix("")
+            .rand_bytes(4)
+            .tempdir_in(root)?
+            .keep();
+        let lock = File::create(dir.join(LOCK))?;
+        lock.lock()?;
+        Ok(Self { dir, _lock: lock })
+    }
+
+    /// The directory of one trial, made now. Short, since Unix sockets live below it.
+    pub fn trial_dir(&self, number: usize) -> std::io::Result<PathBuf> {
+        let dir = self.dir.join(number.to_string());
+        std::fs::create_dir(&dir)?;
+        Ok(dir)
+    }
+}
+
+impl Drop for Workspace {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.dir);
+    }
+}
+
+/// Removes workspaces whose lock is free. What cannot be removed stays: it harms nobody.
+fn sweep(root: &Path) {
+    for entry in std::fs::read_dir(root).into_iter().flatten().flatten() {
+        let dir = entry.path();
+        let Ok(lock) = File::open(dir.join(LOCK)) else {
+            continue;
+        };
+        match lock.try_lock() {
+            Ok(()) => drop(std::fs::remove_dir_all(&dir)),
+            Err(TryLockError::WouldBlock | TryLockError::Error(_)) => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_workspace_goes_with_its_owner_and_leaves_others_alone() {
+        let root = tempfile::tempdir().unwrap();
+        let mine = Workspace::new(root.path()).unwrap();
+        let other = Workspace::new(root.path()).unwrap();
+        assert!(mine.trial_dir(0).unwrap().is_dir());
+        drop(other);
+        assert!(mine.dir.is_dir());
+        drop(mine);
+        assert_eq!(std::fs::read_dir(root.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn what_a_killed_process_left_is_swept() {
+        let root = tempfile::tempdir().unwrap();
+        let stale = root.path().join("dead");
+        std::fs::create_dir(&stale).unwrap();
+        std::fs::write(stale.join(LOCK), "").unwrap();
+        let _mine = Workspace::new(root.path()).unwrap();
+        assert!(!stale.exists());
+    }
+}
