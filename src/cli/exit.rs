@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use crate::report::plain;
+
 /// How a command ended when it could be carried out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
@@ -32,11 +34,19 @@ pub fn report(outcome: anyhow::Result<Exit>) -> ExitCode {
     match outcome {
         Ok(exit) => exit.into(),
         Err(error) => {
-            eprintln!("perfblame: {error}");
+            eprintln!("perfblame: {}", shown(&error.to_string()));
             for cause in error.chain().skip(1) {
-                eprintln!("  because: {cause}");
+                eprintln!("  because: {}", shown(&cause.to_string()));
             }
             ExitCode::from(2)
         }
     }
+}
+
+/// Errors quote subject lines and programs' output, which may hold anything but line breaks of ours.
+fn shown(text: &str) -> String {
+    text.lines()
+        .map(|line| plain(line).to_string())
+        .collect::<Vec<_>>()
+        .join("\n")
 }

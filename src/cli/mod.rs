@@ -2,6 +2,7 @@
 
 mod compare;
 mod diff;
+mod doctor;
 mod exit;
 mod global;
 mod guard;
@@ -35,6 +36,7 @@ enum Command {
     Diff(diff::Args),
     Record(record::Args),
     History(history::Args),
+    Doctor(doctor::Args),
     Preset(preset::Args),
     #[command(hide = true)]
     Trial(trial::Args),
@@ -49,6 +51,7 @@ pub fn main() -> ExitCode {
         Command::Compare(args) => compare::run(args, &global),
         Command::Diff(args) => diff::run(args),
         Command::Record(args) => record::run(args),
+        Command::Doctor(args) => doctor::run(args),
         Command::History(args) => history::run(&args),
         Command::Preset(args) => preset::run(args),
         Command::Trial(args) => trial::run(args),

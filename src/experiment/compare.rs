@@ -8,7 +8,7 @@ use crate::plan::Plan;
 use crate::repo::Repository;
 use crate::report::{CompareReport, headline, write_all};
 use crate::store::{ExperimentState, Finish, NewExperiment, RunningExperiment, Store};
-use crate::trial::{Machine, Placement, Topology};
+use crate::trial::{Machine, Placement, Topology, TrialError};
 
 use super::arms::build_arms;
 use super::attempt::LocalRunner;
@@ -60,6 +60,11 @@ pub fn compare(
     let base = surroundings.repository.resolve(&request.base)?;
     let head = surroundings.repository.resolve(&request.head)?;
     let placement = place(&request.plan)?;
+    if request.profile {
+        // Better now than after two builds.
+        crate::sample::check(&request.plan.sampling)
+            .map_err(|error| TrialError::Sampling(error.to_string()))?;
+    }
     let store = surroundings.store;
     let machine = Machine::read();
     let running = match &request.resume {

@@ -75,6 +75,15 @@ impl Availability {
     }
 }
 
+/// Says whether a spec can be met here, by opening and closing a counter.
+///
+/// # Errors
+///
+/// The event is unknown or unsupported, or a setting forbids sampling; the error has the mend.
+pub fn check(spec: &SampleSpec) -> Result<(), SampleError> {
+    Chosen::new(spec).map(drop)
+}
+
 /// The event and attributes of a recording.
 #[derive(Debug, Clone)]
 pub struct Chosen {

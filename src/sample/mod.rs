@@ -25,7 +25,7 @@ mod session;
 mod window;
 
 pub use crate::plan::{CallGraph, EventChoice, SampleSpec};
-pub use availability::{Availability, Finding};
+pub use availability::{Availability, Finding, check};
 pub use error::SampleError;
 pub use procfs::is_running;
 pub use recorder::Recorder;

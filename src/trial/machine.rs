@@ -14,6 +14,8 @@ pub struct Machine {
     pub cpu_model: String,
     /// CPUs that are online.
     pub cpus: usize,
+    /// Whether it is a virtual machine, as far as the CPU tells.
+    pub hypervisor: bool,
     /// Memory in bytes.
     pub memory_bytes: u64,
     /// Settings that move benchmarks, by name; what cannot be read is left out.
@@ -62,6 +64,8 @@ impl Machine {
                 .lines()
                 .filter(|line| line.starts_with("processor"))
                 .count(),
+            hypervisor: value("flags")
+                .is_some_and(|flags| flags.split(' ').any(|flag| flag == "hypervisor")),
             memory_bytes: memory_bytes(),
             settings: SETTINGS
                 .iter()

@@ -3,6 +3,7 @@
 //! A trial is a job: [`run()`] reads one self-contained description, does one trial on the machine it
 //! is on, and writes one outcome. Who started its process does not matter to it.
 
+mod advice;
 mod command;
 mod environment;
 mod error;
@@ -17,6 +18,7 @@ mod topology;
 mod usage;
 mod windows;
 
+pub use advice::{Advice, advice};
 pub use error::TrialError;
 pub use job::{JOB_SCHEMA, ServerWorkload, TrialJob, Workload};
 pub use machine::{Disturbance, Machine};

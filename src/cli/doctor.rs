@@ -1,0 +1,102 @@
+//! `perfblame doctor`: what this machine can and cannot measure.
+
+use std::fmt::Write;
+
+use crate::plan::Cpus;
+use crate::report::plain;
+use crate::sample::Availability;
+use crate::trial::{Advice, Machine, Topology, advice};
+
+use super::Exit;
+
+/// Says what this machine can and cannot measure, why, and what mends it
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Looks, and prints what was found. Changes nothing.
+pub fn run(args: Args) -> anyhow::Result<Exit> {
+    let machine = Machine::read();
+    let availability = Availability::probe();
+    let sampling = availability.event.as_ref().map_err(ToString::to_string);
+    let placement =
+        Topology::read().and_then(|topology| topology.place_server(&Cpus::default(), 1));
+    let placement = placement.map_err(|error| error.to_string());
+    let mut found: Vec<Advice> = availability
+        .findings
+        .iter()
+        .map(|finding| Advice {
+            about: finding.setting.clone(),
+            effect: finding.effect.clone(),
+            mend: finding.mend.clone(),
+        })
+        .collect();
+    found.extend(advice(&machine));
+    if args.json {
+        let json = serde_json::json!({
+            "machine": machine,
+            "sampling": {
+                "event": sampling.as_ref().ok().map(|(event, _)| event),
+                "kernel": sampling.as_ref().is_ok_and(|(_, kernel)| *kernel),
+                "kernel_symbols": availability.kernel_symbols,
+                "error": sampling.as_ref().err(),
+            },
+            "placement": placement.as_ref().ok().map(|cpus| {
+                serde_json::json!({"subject": cpus.subject, "load": cpus.load})
+            }),
+            "findings": found,
+        });
+        println!("{}", serde_json::to_string_pretty(&json)?);
+        return Ok(Exit::Ok);
+    }
+    let mut text = String::new();
+    let mut line = |name: &str, value: &str| writeln!(text, "{name:10} {value}");
+    line(
+        "machine",
+        &format!(
+            "{}, {} CPUs, Linux {}",
+            machine.cpu_model, machine.cpus, machine.kernel
+        ),
+    )?;
+    match &sampling {
+        Ok((event, kernel)) => {
+            let scope = if *kernel {
+                "user and kernel code"
+            } else {
+                "user code only"
+            };
+            line("sampling", &format!("by {event}, {scope}"))?;
+        }
+        Err(error) => line("sampling", &format!("not possible: {error}"))?,
+    }
+    let symbols = if availability.kernel_symbols {
+        "yes"
+    } else {
+        "no"
+    };
+    line("kernel", &format!("functions can be named: {symbols}"))?;
+    match &placement {
+        Ok(cpus) => line(
+            "CPUs",
+            &format!("server on {}, load on {}", cpus.subject, cpus.load),
+        )?,
+        Err(error) => line("CPUs", error)?,
+    }
+    for advice in found {
+        write!(
+            text,
+            "\n{}\n  {}\n  mend: {}\n",
+            advice.about, advice.effect, advice.mend
+        )?;
+    }
+    print!(
+        "{}",
+        text.lines()
+            .map(|line| plain(line).to_string() + "\n")
+            .collect::<String>()
+    );
+    Ok(Exit::Ok)
+}
