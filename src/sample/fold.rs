@@ -1,5 +1,6 @@
 //! From records in the order of time to counted stacks.
 
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -8,8 +9,9 @@ use super::context_tree::ContextTree;
 use super::fast_hash::FastHash;
 use super::modules::{KERNEL, ModuleTable, UNKNOWN};
 use super::procfs;
-use super::record::{CpuMode, Layout, Mmap, Record, Sample, parse};
+use super::record::{CpuMode, Layout, Mmap, Record, Sample, UserState, parse};
 use super::window::Windows;
+use crate::unwind::{Ending, Placement, Registers, RuleCache, Walker};
 
 /// Marks in a call chain stand at the top of the address space.
 const FIRST_MARK: u64 = -4095_i64 as u64;
@@ -36,6 +38,8 @@ pub struct Folder {
     processes: HashMap<u32, Process>,
     threads: HashMap<u32, u32>,
     kernel_frames: HashMap<u64, u32, FastHash>,
+    /// `None` while a walk has it.
+    rules: Option<RuleCache>,
     stack: Vec<u32>,
 }
 
@@ -55,6 +59,7 @@ struct Process {
     code: Arc<CodeMap>,
     frames: HashMap<u64, u32, FastHash>,
     threads: HashSet<u32>,
+    walker: Option<Walker>,
 }
 
 impl Folder {
@@ -92,6 +97,7 @@ impl Folder {
             code: Arc::new(code),
             frames: HashMap::default(),
             threads: threads.into_iter().collect(),
+            walker: None,
         };
         self.processes.insert(pid, process);
     }
@@ -149,6 +155,7 @@ impl Folder {
             module,
         });
         process.frames.clear();
+        process.walker = None;
     }
 
     fn fork(&mut self, pid: u32, tid: u32, parent_pid: u32, parent_tid: u32) {
@@ -156,17 +163,15 @@ impl Folder {
             self.threads.insert(tid, *name);
         }
         if pid != parent_pid {
-            let code = match self.processes.get(&parent_pid) {
-                Some(parent) => Arc::clone(&parent.code),
-                None => Arc::default(),
-            };
-            self.processes.insert(
-                pid,
-                Process {
-                    code,
+            let child = match self.processes.get(&parent_pid) {
+                Some(parent) => Process {
+                    code: Arc::clone(&parent.code),
+                    walker: parent.walker.clone(),
                     ..Process::default()
                 },
-            );
+                None => Process::default(),
+            };
+            self.processes.insert(pid, child);
         }
         if let Some(process) = self.processes.get_mut(&pid) {
             process.threads.insert(tid);
@@ -190,10 +195,13 @@ impl Folder {
         let thread = self.thread_name(sample.pid, sample.tid);
         let mut stack = std::mem::take(&mut self.stack);
         stack.clear();
-        let truncated = match self.layout.call_chain {
+        let mut truncated = match self.layout.call_chain {
             true => self.call_chain(sample, &mut stack),
             false => false,
         };
+        if let Some(user) = &sample.user {
+            truncated |= self.unwind(sample.pid, user, &mut stack);
+        }
         if stack.is_empty() {
             let frame = match sample.mode {
                 CpuMode::Kernel => Some(self.kernel_frame(sample.ip)),
@@ -248,6 +256,46 @@ impl Folder {
         depth >= LONGEST_CHAIN
     }
 
+    /// Unwinds the user half of a stack; returns whether it ended early.
+    fn unwind(&mut self, pid: u32, user: &UserState<'_>, stack: &mut Vec<u32>) -> bool {
+        let Some(process) = self.processes.get_mut(&pid) else {
+            return true;
+        };
+        let code = Arc::clone(&process.code);
+        // Taken out while the walk asks for frames.
+        let mut rules = self.rules.take().unwrap_or_default();
+        let mut walker = process
+            .walker
+            .take()
+            .unwrap_or_else(|| Walker::new(&mut rules));
+        let modules = RefCell::new(self);
+        let ending = walker.walk(
+            &mut rules,
+            registers(user),
+            user.stack,
+            |address| {
+                let region = code.find(address)?;
+                Some(Placement {
+                    range: region.start..region.end,
+                    module: modules.borrow_mut().modules.unwind_info(region, pid),
+                })
+            },
+            |address| match modules.borrow_mut().user_frame(pid, address) {
+                Some(frame) => {
+                    stack.push(frame);
+                    true
+                }
+                None => false,
+            },
+        );
+        let this = modules.into_inner();
+        this.rules = Some(rules);
+        if let Some(process) = this.processes.get_mut(&pid) {
+            process.walker = Some(walker);
+        }
+        ending == Ending::Truncated
+    }
+
     fn kernel_frame(&mut self, address: u64) -> u32 {
         match self.kernel_frames.get(&address) {
             Some(frame) => *frame,
@@ -287,6 +335,20 @@ impl Folder {
             }
         }
     }
+}
+
+/// The registers of [`USER_REGISTERS`](super::record::USER_REGISTERS), in that order.
+#[cfg(target_arch = "x86_64")]
+fn registers(user: &UserState<'_>) -> Registers {
+    let [fp, sp, pc] = user.registers;
+    Registers { pc, sp, fp, lr: 0 }
+}
+
+/// The registers of [`USER_REGISTERS`](super::record::USER_REGISTERS), in that order.
+#[cfg(target_arch = "aarch64")]
+fn registers(user: &UserState<'_>) -> Registers {
+    let [fp, lr, sp, pc] = user.registers;
+    Registers { pc, sp, fp, lr }
 }
 
 /// Distinct frames.

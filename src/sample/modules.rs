@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 
 use super::code_map::Region;
 use crate::profile::{Module, ModuleKind};
-use crate::symbol::{ModuleFile, build_id_of};
+use crate::symbol::{ModuleFile, Segments, build_id_of, vdso_image};
+use crate::unwind::UnwindInfo;
 
 /// Index of the kernel in every table.
 pub const KERNEL: u32 = 0;
@@ -38,6 +39,7 @@ struct Entry {
     jit_pid: Option<u32>,
     file: Option<File>,
     looked_for: bool,
+    unwind: Option<(Segments, UnwindInfo)>,
 }
 
 impl Default for ModuleTable {
@@ -49,6 +51,7 @@ impl Default for ModuleTable {
             jit_pid: None,
             file: None,
             looked_for: true,
+            unwind: None,
         };
         Self {
             entries: vec![
@@ -82,6 +85,7 @@ impl ModuleTable {
                 jit_pid: key.jit_pid,
                 file: None,
                 looked_for: kind != ModuleKind::User,
+                unwind: None,
             });
             entries.len() as u32 - 1
         })
@@ -113,6 +117,28 @@ impl ModuleTable {
             entry.file = Some(file);
             return;
         }
+    }
+
+    /// Returns what is added to addresses in the module's file to get those in the region, and the
+    /// file's call frame information; `None` where it has none.
+    pub fn unwind_info(&mut self, region: &Region, pid: u32) -> Option<(u64, UnwindInfo)> {
+        self.open(region, pid);
+        let entry = self.entries.get_mut(region.module as usize)?;
+        let (segments, info) = entry.unwind.get_or_insert_with(|| match entry.kind {
+            ModuleKind::Vdso => match vdso_image() {
+                Some(image) => (Segments::of_image(&image), UnwindInfo::of_image(&image)),
+                None => Default::default(),
+            },
+            _ => match &entry.file {
+                Some(file) => (Segments::of_file(file), UnwindInfo::of_file(file)),
+                None => Default::default(),
+            },
+        });
+        if info.is_empty() {
+            return None;
+        }
+        let address = segments.address_of(region.file_offset)?;
+        Some((region.start.wrapping_sub(address), info.clone()))
     }
 
     /// Returns what kind of module it is.

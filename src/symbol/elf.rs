@@ -31,6 +31,19 @@ struct Segment {
 }
 
 impl Segments {
+    /// Reads a file's loadable segments; none where it is no ELF file.
+    #[must_use]
+    pub fn of_file(file: &File) -> Self {
+        let cache = ReadCache::new(file);
+        object::File::parse(&cache).map_or_else(|_| Self::default(), |object| Self::of(&object))
+    }
+
+    /// Reads the loadable segments of an ELF file in memory.
+    #[must_use]
+    pub fn of_image(image: &[u8]) -> Self {
+        object::File::parse(image).map_or_else(|_| Self::default(), |object| Self::of(&object))
+    }
+
     /// Reads the loadable segments.
     pub fn of<'data, R: ReadRef<'data>>(object: &object::File<'data, R>) -> Self {
         Self(
@@ -54,6 +67,7 @@ impl Segments {
 
     /// Returns the address, as the file's symbols have it, of an offset in the file. Code lies in
     /// an executable segment; others are asked only where none fits.
+    #[must_use]
     pub fn address_of(&self, file_offset: u64) -> Option<u64> {
         let holds = |segment: &&Segment| {
             segment.file_start <= file_offset && file_offset < segment.file_end

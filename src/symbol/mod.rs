@@ -14,6 +14,7 @@ mod symbolize;
 mod thread_start;
 mod vdso;
 
-pub use elf::build_id_of;
+pub use elf::{Segments, build_id_of};
 pub use kernel::kernel_symbols_readable;
 pub use symbolize::{ModuleFile, symbolize};
+pub use vdso::image as vdso_image;
