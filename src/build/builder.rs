@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::executor::{Cancel, Supervisor};
@@ -10,7 +10,7 @@ use crate::plan::Recipe;
 use crate::repo::{ExportOptions, ExportReport, PathsDigester, RepoError, Repository, Revision};
 
 use super::artifact::Artifact;
-use super::cache::{Cache, Entry, Outcome};
+use super::cache::{Cache, Entry, Outcome, remove};
 use super::collect::{NotCollected, collect};
 use super::compiler::{Compilers, find_program};
 use super::environment::{Environment, SOURCE_TIME, fill};
@@ -158,7 +158,9 @@ impl Builder {
             },
         );
         let staged = self.cache.stage(&key)?;
-        entry.outcome = work.make(&mut entry, &staged.join("files"), tell)?;
+        entry.outcome = work
+            .make(&mut entry, &staged.join("files"), tell)
+            .map_err(|error| work.disk_or(error))?;
         let time = started.elapsed();
         entry.build_ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         let log = staged.join("build.log");
@@ -259,6 +261,7 @@ impl Work<'_> {
             cancel: &self.builder.cancel,
             environment: &environment,
             source: places.source,
+            scripts: places.workshop,
             log: &self.workshop.log,
             limit: recipe.timeout.0,
         };
@@ -339,25 +342,45 @@ impl Work<'_> {
 
     /// A full disk says nothing about the commit, and is not remembered as its fault.
     fn disk_or_failure(&self, reason: FailureReason) -> Result<Outcome, BuildError> {
-        let path: PathBuf = self.workshop.places.workshop.to_owned();
-        let stat = rustix::fs::statvfs(&path);
-        let free = stat.map_or(u64::MAX, |stat| stat.f_bavail.saturating_mul(stat.f_frsize));
         let said = log::end_of(&self.workshop.log).contains("No space left on device");
-        if said || free < 1 << 20 {
-            // What filled it is not left there.
-            super::cache::remove(self.workshop.places.source)?;
-            return Err(BuildError::DiskFull {
-                free_mib: free >> 20,
-                commit: self.request.revision.short.clone(),
-                log: self.workshop.log.clone(),
-                path,
-            });
+        match said || self.free_bytes() < ALMOST_NOTHING {
+            true => Err(self.disk_full()),
+            false => Ok(Outcome::Failed {
+                failure: self.failure(reason),
+            }),
         }
-        Ok(Outcome::Failed {
-            failure: self.failure(reason),
-        })
+    }
+
+    /// What cannot be written or started on a full disk fails in many ways; that is the reason.
+    fn disk_or(&self, error: BuildError) -> BuildError {
+        let is_disk = match &error {
+            BuildError::Io { source, .. } => source.kind() == std::io::ErrorKind::StorageFull,
+            BuildError::Process(_) => self.free_bytes() < ALMOST_NOTHING,
+            _ => false,
+        };
+        if is_disk { self.disk_full() } else { error }
+    }
+
+    fn free_bytes(&self) -> u64 {
+        rustix::fs::statvfs(self.workshop.places.workshop)
+            .map_or(u64::MAX, |stat| stat.f_bavail.saturating_mul(stat.f_frsize))
+    }
+
+    fn disk_full(&self) -> BuildError {
+        let free_mib = self.free_bytes() >> 20;
+        // What filled it is not left there; if it cannot be removed, the next build tries again.
+        let _ = remove(self.workshop.places.source);
+        BuildError::DiskFull {
+            path: self.workshop.places.workshop.to_owned(),
+            free_mib,
+            commit: self.request.revision.short.clone(),
+            log: self.workshop.log.clone(),
+        }
     }
 }
+
+/// Free space below which a failure is put down to the disk, in bytes.
+const ALMOST_NOTHING: u64 = 1 << 20;
 
 fn available_jobs() -> u32 {
     std::thread::available_parallelism()

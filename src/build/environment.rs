@@ -37,6 +37,12 @@ fn is_foreign(name: &str) -> bool {
         .contains(&name)
 }
 
+/// Whether a shell can unset it.
+fn is_shell_name(name: &str) -> bool {
+    name.bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
 /// Variables of the user's own environment that change what a build makes.
 pub(super) const BUILD_VARIABLES: [&str; 26] = [
     "AR",
@@ -125,7 +131,7 @@ impl Environment {
         set.extend(shims);
         let unset = std::env::vars_os()
             .filter_map(|(name, _)| name.into_string().ok())
-            .filter(|name| is_foreign(name) && !set.contains_key(name))
+            .filter(|name| is_foreign(name) && is_shell_name(name) && !set.contains_key(name))
             .collect();
         Ok(Self { set, unset })
     }

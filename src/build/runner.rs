@@ -21,6 +21,8 @@ pub(super) struct Runner<'a> {
     pub cancel: &'a Cancel,
     pub environment: &'a Environment,
     pub source: &'a Path,
+    /// Where the steps are written as scripts.
+    pub scripts: &'a Path,
     pub log: &'a Path,
     /// Time limit of all steps together.
     pub limit: Duration,
@@ -39,7 +41,10 @@ impl Runner<'_> {
             tell(index, step);
             self.write_heading(step).map_err(BuildError::io(self.log))?;
             let left = self.limit.saturating_sub(started.elapsed());
-            let ended = self.spawn(step).start(self.supervisor)?;
+            let spawn = self
+                .spawn(index + 1, step)
+                .map_err(BuildError::io(self.scripts))?;
+            let ended = spawn.start(self.supervisor)?;
             match ended.wait(Some(left), self.cancel)? {
                 Ended::Cancelled(_) => return Err(BuildError::Interrupted),
                 Ended::TimeLimit(_) => {
@@ -65,27 +70,23 @@ impl Runner<'_> {
         writeln!(log, "$ {step}")
     }
 
-    fn spawn(&self, step: &str) -> Spawn {
-        let mut command = Vec::new();
-        if !self.environment.unset.is_empty() {
-            command.push("env".to_owned());
-            for name in &self.environment.unset {
-                command.extend(["-u".to_owned(), name.clone()]);
-            }
+    /// Writes the step as a script, so that it can be tried again by hand, and makes the process.
+    fn spawn(&self, number: usize, step: &str) -> std::io::Result<Spawn> {
+        let script = self.scripts.join(format!("step-{number}.sh"));
+        let mut text = String::new();
+        for name in &self.environment.unset {
+            text.push_str(&format!("unset {name}\n"));
         }
-        command.extend(["sh", "-euc", step].map(str::to_owned));
-        let env = &self.environment.set;
-        Spawn {
-            command,
+        std::fs::write(&script, text + step + "\n")?;
+        let script = script.to_string_lossy().into_owned();
+        Ok(Spawn {
+            command: vec!["sh".to_owned(), "-eu".to_owned(), script],
             dir: self.source.to_owned(),
-            env: env
-                .iter()
-                .map(|(name, value)| (name.clone(), value.clone()))
-                .collect(),
+            env: self.environment.set.clone().into_iter().collect(),
             cpus: None,
             log: self.log.to_owned(),
             stdout: None,
             grace: GRACE,
-        }
+        })
     }
 }

@@ -27,7 +27,8 @@ pub(super) struct OpenWorkshop<'a> {
     pub places: Places<'a>,
     /// Log of the build, until it is put beside the artifact.
     pub log: PathBuf,
-    _lock: FileLock,
+    lock: PathBuf,
+    _held: FileLock,
 }
 
 impl Workshop {
@@ -57,15 +58,10 @@ impl Workshop {
         cancel: &Cancel,
     ) -> Result<OpenWorkshop<'_>, BuildError> {
         let path = self.root.join("lock");
-        let lock = FileLock::acquire(&path, waits, &|| cancel.is_set())
+        let held = FileLock::acquire(&path, waits, &|| cancel.is_set())
             .map_err(BuildError::io(&path))?
             .ok_or(BuildError::Interrupted)?;
-        for entry in fs::read_dir(&self.root).map_err(BuildError::io(&self.root))? {
-            let entry = entry.map_err(BuildError::io(&self.root))?;
-            if entry.path() != path {
-                remove(&entry.path())?;
-            }
-        }
+        clear(&self.root, &path)?;
         fs::create_dir(&self.temporary).map_err(BuildError::io(&self.temporary))?;
         Ok(OpenWorkshop {
             places: Places {
@@ -76,7 +72,8 @@ impl Workshop {
                 temporary: &self.temporary,
             },
             log: self.root.join("build.log"),
-            _lock: lock,
+            lock: path,
+            _held: held,
         })
     }
 }
@@ -96,14 +93,17 @@ impl OpenWorkshop<'_> {
     /// Clears everything away after a build that succeeded; the tree of one that failed stays until
     /// the next, to be looked at.
     pub fn clear(self) -> Result<(), BuildError> {
-        for path in [
-            self.places.source,
-            self.places.inputs,
-            self.places.shims,
-            self.places.temporary,
-        ] {
-            remove(path)?;
-        }
-        remove(&self.log)
+        clear(self.places.workshop, &self.lock)
     }
+}
+
+/// Removes everything in the workshop but its lock.
+fn clear(root: &Path, lock: &Path) -> Result<(), BuildError> {
+    for entry in fs::read_dir(root).map_err(BuildError::io(root))? {
+        let entry = entry.map_err(BuildError::io(root))?;
+        if entry.path() != lock {
+            remove(&entry.path())?;
+        }
+    }
+    Ok(())
 }

@@ -36,7 +36,9 @@ impl Repository {
     /// The directory that stands for the repository in messages and for `git -C`: the working
     /// tree, or the git directory of a bare one.
     pub fn directory(&self) -> &Path {
-        self.git.workdir().unwrap_or_else(|| self.git.path())
+        let directory = self.git.workdir().unwrap_or_else(|| self.git.path());
+        // Without the slash that libgit2 puts at the end.
+        directory.components().as_path()
     }
 
     /// The working tree's root; `None` for a bare repository.

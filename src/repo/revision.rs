@@ -165,22 +165,23 @@ impl Repository {
 
     fn unknown(&self, name: &str, error: &git2::Error) -> RepoError {
         let directory = self.directory().display();
-        let hint =
-            if self.git.is_empty().unwrap_or(false) || error.code() == ErrorCode::UnbornBranch {
-                "; it has no commits yet".to_owned()
-            } else if self.is_shallow() {
-                format!(
-                    "; the clone is shallow, and the commit may lie beyond its edge: \
+        let is_unborn = error.code() == ErrorCode::UnbornBranch
+            || self.git.head().is_err() && self.git.references().is_ok_and(|all| all.count() == 0);
+        let hint = if is_unborn {
+            "; it has no commits yet".to_owned()
+        } else if self.is_shallow() {
+            format!(
+                "; the clone is shallow, and the commit may lie beyond its edge: \
                  `git -C {directory} fetch --unshallow`"
-                )
-            } else {
-                match self.similar_references(name) {
-                    similar if similar.is_empty() => format!(
-                        "; if it is newer than this clone: `git -C {directory} fetch --all --tags`"
-                    ),
-                    similar => format!("; there is {}", similar.join(", ")),
-                }
-            };
+            )
+        } else {
+            match self.similar_references(name) {
+                similar if similar.is_empty() => format!(
+                    "; if it is newer than this clone: `git -C {directory} fetch --all --tags`"
+                ),
+                similar => format!("; there is {}", similar.join(", ")),
+            }
+        };
         RepoError::UnknownRevision {
             name: name.to_owned(),
             repository: self.directory().to_owned(),
