@@ -12,6 +12,7 @@ mod preset;
 mod profile_input;
 mod progress;
 mod record;
+mod stats;
 mod trial;
 
 use std::process::ExitCode;
@@ -38,6 +39,7 @@ enum Command {
     History(history::Args),
     Doctor(doctor::Args),
     Preset(preset::Args),
+    Stats(stats::Args),
     #[command(hide = true)]
     Trial(trial::Args),
     #[command(hide = true)]
@@ -54,6 +56,7 @@ pub fn main() -> ExitCode {
         Command::Doctor(args) => doctor::run(args),
         Command::History(args) => history::run(&args),
         Command::Preset(args) => preset::run(args),
+        Command::Stats(args) => stats::run(args),
         Command::Trial(args) => trial::run(args),
         Command::Guard(args) => return guard::run(args),
     };

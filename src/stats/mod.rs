@@ -9,6 +9,7 @@ mod size_factor;
 mod student;
 mod summary;
 mod t_test;
+pub mod table;
 
 pub use max_t::{Adjusted, Family, Hypothesis, step_down, t_of_score};
 pub use moderated::{Prior, VariancePrior};
