@@ -33,7 +33,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Compare(compare::Args),
+    Compare(Box<compare::Args>),
     Diff(diff::Args),
     Record(record::Args),
     History(history::Args),
@@ -50,7 +50,7 @@ enum Command {
 pub fn main() -> ExitCode {
     let Cli { global, command } = Cli::parse();
     let outcome = match command {
-        Command::Compare(args) => compare::run(args, &global),
+        Command::Compare(args) => compare::run(*args, &global),
         Command::Diff(args) => diff::run(args),
         Command::Record(args) => record::run(args),
         Command::Doctor(args) => doctor::run(args),

@@ -1,10 +1,13 @@
 //! Where trials run: a directory of this process in the store, gone when it ends.
 
-use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 
+use crate::store::FileLock;
+
 /// Name of the file whose lock says that a workspace is in use.
-const LOCK: &str = "lock";
+const IN_USE: &str = "lock";
+/// Name of the file beside the workspaces whose lock is held while one is made or swept.
+const DOOR: &str = "door";
 
 /// A directory for the trials of one process. Dropping it removes it.
 ///
@@ -12,22 +15,28 @@ const LOCK: &str = "lock";
 #[derive(Debug)]
 pub struct Workspace {
     dir: PathBuf,
-    _lock: File,
+    _in_use: FileLock,
 }
 
 impl Workspace {
     /// Makes a workspace below `root`, and removes those that no living process holds.
     pub fn new(root: &Path) -> std::io::Result<Self> {
         std::fs::create_dir_all(root)?;
+        // Nobody may take a workspace whose lock is about to be taken for one that is left.
+        let door = FileLock::acquire(&root.join(DOOR), &mut |_| {}, &|| false)?;
         sweep(root);
         let dir = tempfile::Builder::new()
             .prefix("")
             .rand_bytes(4)
             .tempdir_in(root)?
             .keep();
-        let lock = File::create(dir.join(LOCK))?;
-        lock.lock()?;
-        Ok(Self { dir, _lock: lock })
+        let in_use = FileLock::try_acquire(&dir.join(IN_USE))?;
+        drop(door);
+        let in_use = in_use.ok_or(std::io::ErrorKind::WouldBlock)?;
+        Ok(Self {
+            dir,
+            _in_use: in_use,
+        })
     }
 
     /// The directory of one trial, made now. Short, since Unix sockets live below it.
@@ -48,12 +57,8 @@ impl Drop for Workspace {
 fn sweep(root: &Path) {
     for entry in std::fs::read_dir(root).into_iter().flatten().flatten() {
         let dir = entry.path();
-        let Ok(lock) = File::open(dir.join(LOCK)) else {
-            continue;
-        };
-        match lock.try_lock() {
-            Ok(()) => drop(std::fs::remove_dir_all(&dir)),
-            Err(TryLockError::WouldBlock | TryLockError::Error(_)) => {}
+        if dir.is_dir() && !FileLock::is_held(&dir.join(IN_USE)) {
+            let _ = std::fs::remove_dir_all(&dir);
         }
     }
 }
@@ -70,8 +75,9 @@ mod tests {
         assert!(mine.trial_dir(0).unwrap().is_dir());
         drop(other);
         assert!(mine.dir.is_dir());
+        let mine_dir = mine.dir.clone();
         drop(mine);
-        assert_eq!(std::fs::read_dir(root.path()).unwrap().count(), 0);
+        assert!(!mine_dir.exists());
     }
 
     #[test]
@@ -79,7 +85,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let stale = root.path().join("dead");
         std::fs::create_dir(&stale).unwrap();
-        std::fs::write(stale.join(LOCK), "").unwrap();
+        std::fs::write(stale.join(IN_USE), "").unwrap();
         let _mine = Workspace::new(root.path()).unwrap();
         assert!(!stale.exists());
     }

@@ -1,5 +1,5 @@
 //! What the integration tests share: throw-away git repositories and the real binary.
-#![allow(dead_code)]
+#![allow(dead_code, clippy::unwrap_used)]
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
