@@ -1,5 +1,6 @@
 //! The guard: nothing that a command starts outlives it.
 
+use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -171,65 +172,35 @@ fn a_held_command_starts_only_when_released() {
     assert!(dir.path().join("started").exists());
 }
 
+fn guard_by_hand(dir: &Path) -> std::process::Child {
+    let mut guard = Command::new(env!("CARGO_BIN_EXE_perfblame"))
+        .args(["guard", "--grace-ms", "300", "--report"])
+        .arg(dir.join("report"))
+        .args(["--", "sh", "-c", "echo $$ > child; exec sleep 1000"])
+        .current_dir(dir)
+        .stdin(Stdio::piped())
+        .spawn()
+        .unwrap();
+    guard.stdin.as_mut().unwrap().write_all(b"g").unwrap();
+    guard
+}
+
 #[test]
-fn kill_9_of_the_guard_or_of_its_parent_leaves_nothing() {
-    for victim_is_parent in [true, false] {
-        let dir = tempfile::tempdir().unwrap();
-        // A guard by hand, so that its parent can be killed: a shell that holds the lifeline open.
-        let script = format!(
-            "{{ printf g; exec sleep 1000; }} | {} guard --grace-ms 300 --report {}/r -- sh -c 'echo $PPID > guard; echo $$ > child; exec sleep 1000'",
-            env!("CARGO_BIN_EXE_perfblame"),
-            dir.path().display()
-        );
-        let mut parent = Command::new("setsid")
-            .args(["sh", "-c", &script])
-            .current_dir(dir.path())
-            .stdin(Stdio::null())
-            .spawn()
-            .unwrap();
-        let child = pid_in(&dir.path().join("child"));
-        let guard = pid_in(&dir.path().join("guard"));
-        let victim = if victim_is_parent {
-            format!("-{}", parent.id())
-        } else {
-            guard.to_string()
-        };
-        if victim_is_parent {
-            // The whole group of the parent but the guard: the holder of the lifeline dies.
-            for entry in std::fs::read_dir("/proc").unwrap().flatten() {
-                let Some(pid) = entry
-                    .file_name()
-                    .to_str()
-                    .and_then(|n| n.parse::<i32>().ok())
-                else {
-                    continue;
-                };
-                let command =
-                    std::fs::read_to_string(entry.path().join("cmdline")).unwrap_or_default();
-                let stat = std::fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
-                let group = stat
-                    .rsplit(')')
-                    .next()
-                    .unwrap_or("")
-                    .split_whitespace()
-                    .nth(2)
-                    .unwrap_or("0")
-                    .to_owned();
-                if group == parent.id().to_string() && command.starts_with("sleep") && pid != child
-                {
-                    Command::new("kill")
-                        .args(["-9", &pid.to_string()])
-                        .status()
-                        .unwrap();
-                }
-            }
-        } else {
-            Command::new("kill").args(["-9", &victim]).status().unwrap();
-        }
-        assert!(vanishes(child), "victim {victim}");
-        let _ = Command::new("pkill")
-            .args(["-9", "-s", &parent.id().to_string()])
-            .status();
-        let _ = parent.wait();
-    }
+fn the_command_ends_when_the_lifeline_is_cut_as_kill_9_of_the_parent_does() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut guard = guard_by_hand(dir.path());
+    let child = pid_in(&dir.path().join("child"));
+    drop(guard.stdin.take());
+    assert!(vanishes(child));
+    assert!(guard.wait().unwrap().success());
+}
+
+#[test]
+fn the_command_ends_when_the_guard_itself_is_killed() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut guard = guard_by_hand(dir.path());
+    let child = pid_in(&dir.path().join("child"));
+    guard.kill().unwrap();
+    guard.wait().unwrap();
+    assert!(vanishes(child));
 }

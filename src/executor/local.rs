@@ -4,7 +4,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::cancel::Cancel;
-use super::process::{Ended, ProcessError, Spawn, Supervisor};
+use super::ended::Ended;
+use super::guarded::ProcessError;
+use super::spawn::{Spawn, Supervisor};
 
 /// A trial as this room sees it: a job file in, a result file out.
 #[derive(Debug, Clone)]

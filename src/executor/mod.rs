@@ -6,12 +6,16 @@
 //! when perfblame itself dies, by `kill -9` too.
 
 mod cancel;
+mod ended;
 pub mod guard;
+mod guarded;
 mod local;
-mod process;
+mod spawn;
 mod tree;
 
 pub use cancel::Cancel;
+pub use ended::Ended;
+pub use guarded::{Guarded, ProcessError};
 pub use local::{LocalTrial, run_trial};
-pub use process::{Ended, Guarded, ProcessError, Spawn, Supervisor};
+pub use spawn::{Spawn, Supervisor};
 pub use tree::{ProcessId, descendants, end_tree};
