@@ -161,8 +161,8 @@ fn details(out: &mut String, report: &CompareReport) {
     if let Some(welch) = report.throughput.welch {
         let _ = writeln!(
             out,
-            "- Welch's t = {:.2}, df = {:.1}, p = {}; head − base {} to {} {}",
-            welch.t,
+            "- Welch's t = {}, df = {:.1}, p = {}; head − base {} to {} {}",
+            number::statistic(welch.t),
             welch.df,
             number::p(welch.p),
             number::value(welch.ci95[0]),

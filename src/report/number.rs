@@ -16,6 +16,14 @@ pub(super) fn value(x: f64) -> String {
     group(&format!("{x:.decimals$}"))
 }
 
+/// Writes a statistic such as t with two decimals.
+pub(super) fn statistic(x: f64) -> String {
+    match x.is_finite() {
+        true => format!("{x:.2}").replace('-', "−"),
+        false => "–".to_string(),
+    }
+}
+
 /// Writes a count with its thousands apart.
 pub(super) fn count(n: u64) -> String {
     group(&n.to_string())

@@ -103,8 +103,8 @@ impl Page {
         }
         if let Some(welch) = report.throughput.welch {
             let text = format!(
-                "Welch's t = {:.2}, df = {:.1}, p = {}; head − base {} to {} {}",
-                welch.t,
+                "Welch's t = {}, df = {:.1}, p = {}; head − base {} to {} {}",
+                number::statistic(welch.t),
                 welch.df,
                 number::p(welch.p),
                 number::value(welch.ci95[0]),

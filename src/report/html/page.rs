@@ -167,8 +167,8 @@ fn metric_tile(metric: &MetricVerdict) -> String {
     if let Some(welch) = metric.welch {
         let _ = write!(
             out,
-            "<dt>Welch</dt><dd>t {:.2}, df {:.1}, p {} <span class=\"dim\">head − base {} to {} {}</span></dd>",
-            welch.t,
+            "<dt>Welch</dt><dd>t {}, df {:.1}, p {} <span class=\"dim\">head − base {} to {} {}</span></dd>",
+            number::statistic(welch.t),
             welch.df,
             number::p(welch.p),
             number::value(welch.ci95[0]),

@@ -12,7 +12,7 @@ const WIDTH: f64 = 480.0;
 const HEIGHT: f64 = 230.0;
 const LEFT: f64 = 62.0;
 const RIGHT: f64 = 12.0;
-const TOP: f64 = 14.0;
+const TOP: f64 = 18.0;
 const BOTTOM: f64 = 34.0;
 
 /// Renders the values of every block, and the change in every block with its interval.
@@ -99,10 +99,10 @@ fn values(metric: &MetricVerdict, blocks: &[[f64; 2]]) -> String {
     let _ = write!(
         out,
         "<text class=\"axis\" x=\"{}\" y=\"{}\" text-anchor=\"middle\">block</text>\
-         <text class=\"axis\" x=\"4\" y=\"{}\">{}</text></svg>",
+         <text class=\"axis\" x=\"{LEFT}\" y=\"{}\">{}</text></svg>",
         LEFT + (WIDTH - LEFT - RIGHT) / 2.0,
         HEIGHT - 3.0,
-        TOP - 3.0,
+        TOP - 6.0,
         xml(&metric.unit)
     );
     out
