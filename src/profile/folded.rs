@@ -46,7 +46,7 @@ pub fn merged_folded_lines<'a>(profiles: impl IntoIterator<Item = &'a Profile>) 
 }
 
 /// The functions of a frame, outermost first, joined by `;`.
-fn frame_text(profile: &Profile, frame: usize) -> String {
+pub(super) fn frame_text(profile: &Profile, frame: usize) -> String {
     let frame = &profile.frames[frame];
     let module = profile.modules.get(frame.module as usize);
     let kind = module.map_or(ModuleKind::Unknown, |module| module.kind);

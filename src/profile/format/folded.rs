@@ -3,6 +3,11 @@
 
 use thiserror::Error;
 
+use crate::profile::{Profile, folded_lines};
+
+use super::builder::Builder;
+use super::error::FormatError;
+
 /// Which count of a line is meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Column {
@@ -95,6 +100,28 @@ pub fn parse(text: &[u8], column: Column) -> Result<Vec<FoldedLine<'_>>, FoldedE
         }
     }
     Ok(lines)
+}
+
+/// Reads folded text as a profile. The first frame is the thread's name; of two counts the last is
+/// taken. Marks such as `_[k]` are understood; what is not UTF-8 is replaced.
+pub(super) fn read(text: &[u8]) -> Result<Profile, FormatError> {
+    let mut builder = Builder::new("samples", "samples");
+    for line in parse(text, Column::Head)? {
+        let stack = String::from_utf8_lossy(line.stack);
+        let mut names = stack.split(';');
+        let thread = names.next().unwrap_or_default();
+        builder.add_names(thread, names, line.count, line.count)?;
+    }
+    Ok(builder.finish())
+}
+
+/// Writes a profile as folded text.
+pub(super) fn write(profile: &Profile) -> Vec<u8> {
+    let mut text = folded_lines(profile).join("\n");
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    text.into_bytes()
 }
 
 /// Whether a text looks like folded stacks: its first lines that are neither blank nor comments
