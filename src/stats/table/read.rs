@@ -130,6 +130,7 @@ pub fn read_table(bytes: &[u8], columns: &Columns) -> Result<Table, TableError> 
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let first_line = text.lines().find(|l| !l.trim().is_empty());
     let delimiter = delimiter_of(first_line.ok_or(TableError::Empty)?);
+    let mut lines = Lines::of(text);
     let mut records = ReaderBuilder::new()
         .has_headers(false)
         .flexible(true)
@@ -143,12 +144,12 @@ pub fn read_table(bytes: &[u8], columns: &Columns) -> Result<Table, TableError> 
         .next()
         .ok_or(TableError::Empty)?
         .map_err(csv_error)?;
-    let places = Places::find(&header, columns)?;
+    let places = Places::find(&header, lines.of_record(&header), columns)?;
     let mut rows = Vec::new();
     let mut keys = Vec::new();
     for record in records {
         let record = record.map_err(csv_error)?;
-        let line = line_of(&record);
+        let line = lines.of_record(&record);
         if record.len() != header.len() {
             return Err(TableError::Ragged {
                 line,
@@ -188,8 +189,7 @@ struct Places {
 }
 
 impl Places {
-    fn find(header: &StringRecord, columns: &Columns) -> Result<Self, TableError> {
-        let line = line_of(header);
+    fn find(header: &StringRecord, line: u64, columns: &Columns) -> Result<Self, TableError> {
         let mut names = BTreeSet::new();
         for name in header {
             if !name.is_empty() && !names.insert(name) {
@@ -236,6 +236,9 @@ impl Places {
     }
 }
 
+/// Indices of the rows of a cell by the columns that were not asked for.
+type Runs<'a> = HashMap<&'a [String], Vec<usize>>;
+
 /// Refuses a row that repeats another in every column but the value, where the columns that were
 /// not asked for number the runs. They do if in the row's cell they tell most rows apart; columns
 /// such as a unit, which are the same all over, do not.
@@ -245,7 +248,7 @@ fn refuse_duplicates(
     names: &[String],
     columns: &Columns,
 ) -> Result<(), TableError> {
-    let mut cells: HashMap<(&str, &[String]), HashMap<&[String], Vec<usize>>> = HashMap::new();
+    let mut cells: HashMap<(&str, &[String]), Runs<'_>> = HashMap::new();
     for (i, (row, key)) in rows.iter().zip(keys).enumerate() {
         cells
             .entry((&row.level, &row.group))
@@ -315,8 +318,35 @@ fn number(text: &str, delimiter: u8) -> Option<f64> {
     parsed.ok().filter(|v| v.is_finite())
 }
 
-fn line_of(record: &StringRecord) -> u64 {
-    record.position().map_or(0, csv::Position::line)
+/// Lines of records. The reader's own count is that of the blank lines before a record.
+struct Lines<'a> {
+    text: &'a str,
+    byte: usize,
+    line: u64,
+}
+
+impl<'a> Lines<'a> {
+    fn of(text: &'a str) -> Self {
+        Self {
+            text,
+            byte: 0,
+            line: 1,
+        }
+    }
+
+    /// The line on which a record begins; records must be asked for in order.
+    fn of_record(&mut self, record: &StringRecord) -> u64 {
+        let start = record.position().map_or(0, |p| p.byte() as usize);
+        let bytes = self.text.as_bytes();
+        while let Some(byte) = bytes.get(self.byte) {
+            if self.byte >= start && !matches!(byte, b'\r' | b'\n') {
+                break;
+            }
+            self.line += u64::from(*byte == b'\n');
+            self.byte += 1;
+        }
+        self.line
+    }
 }
 
 fn csv_error(error: csv::Error) -> TableError {
