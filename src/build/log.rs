@@ -50,11 +50,23 @@ pub(super) fn telling_lines(text: &str) -> Vec<String> {
 /// Compiler command lines can be thousands of characters long.
 fn shortened(line: &str) -> String {
     const LONGEST: usize = 300;
+    let line = &without_colour(line);
     let clean = |text: &str| text.replace(|c: char| c.is_control() && c != '\t', "");
     match line.char_indices().nth(LONGEST) {
         Some((end, _)) => format!("{}…", clean(&line[..end])),
         None => clean(line),
     }
+}
+
+/// A line without the escape sequences that colour it.
+fn without_colour(line: &str) -> String {
+    let mut parts = line.split("\u{1b}[");
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let end = part.find(|c: char| c.is_ascii_alphabetic());
+        text.push_str(end.map_or("", |end| &part[end + 1..]));
+    }
+    text
 }
 
 #[cfg(test)]
@@ -80,6 +92,9 @@ mod tests {
         assert_eq!(telling_lines(""), [""; 0]);
         let lines = telling_lines(&"é".repeat(1000));
         assert_eq!(lines[0].chars().count(), 301);
-        assert_eq!(telling_lines("\u{1b}[31mred"), ["[31mred"]);
+        assert_eq!(
+            telling_lines("a \u{1b}[1;31mred\u{1b}[0m b\u{7}"),
+            ["a red b"]
+        );
     }
 }

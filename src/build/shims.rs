@@ -8,7 +8,7 @@
 //! a `RUSTC_WRAPPER`, because `RUSTFLAGS` would put the project's own `.cargo/config.toml` aside.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -26,24 +26,22 @@ pub(super) fn make_shims(
     path: &str,
 ) -> std::io::Result<BTreeMap<String, String>> {
     fs::create_dir_all(directory)?;
+    let variable = |name: &str| {
+        let value = recipe.env.get(name).cloned();
+        let value = value.or_else(|| std::env::var(name).ok());
+        value.filter(|value| !value.is_empty())
+    };
     let mut env = BTreeMap::new();
     if !recipe.compiler_flags.trim().is_empty() {
-        for (name, compiler) in compilers(path) {
-            write_shim(&directory.join(name), &compiler, &recipe.compiler_flags)?;
+        let compilers = compilers(path);
+        for (name, compiler) in &compilers {
+            write_shim(&directory.join(name), compiler, &recipe.compiler_flags)?;
         }
         let joined = format!("{}:{path}", directory.display());
         env.insert("PATH".to_owned(), joined);
-        // A compiler that the environment names by its whole path is not looked up.
         for name in ["CC", "CXX"] {
-            let value = recipe
-                .env
-                .get(name)
-                .cloned()
-                .or_else(|| std::env::var(name).ok());
-            let compiler = value.map(PathBuf::from);
-            if let Some(compiler) =
-                compiler.filter(|path| path.is_absolute() && is_executable(path))
-            {
+            let named = variable(name).and_then(|value| named_compiler(&value, &compilers));
+            if let Some(compiler) = named {
                 let shim = directory.join(format!("{name}-of-environment"));
                 write_shim(&shim, &compiler, &recipe.compiler_flags)?;
                 env.insert(name.to_owned(), shim.display().to_string());
@@ -52,50 +50,98 @@ pub(super) fn make_shims(
     }
     if !recipe.rust_flags.trim().is_empty() {
         let shim = directory.join("rustc-wrapper");
-        let wrapper = recipe
-            .env
-            .get("RUSTC_WRAPPER")
-            .cloned()
-            .or_else(|| std::env::var("RUSTC_WRAPPER").ok())
-            .filter(|wrapper| !wrapper.is_empty())
+        let wrapper = variable("RUSTC_WRAPPER")
             .map(|wrapper| format!("{} ", shell_words::quote(&wrapper)))
             .unwrap_or_default();
-        write_script(
-            &shim,
-            &format!("exec {wrapper}\"$@\" {}", recipe.rust_flags),
-        )?;
+        let line = format!("exec {wrapper}\"$@\" {}", recipe.rust_flags);
+        write_script(&shim, &line)?;
         env.insert("RUSTC_WRAPPER".to_owned(), shim.display().to_string());
     }
     Ok(env)
 }
 
+/// A compiler as a script calls it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Compiler {
+    /// The compiler itself.
+    program: PathBuf,
+    /// A cache that is called in front of it.
+    launcher: Option<PathBuf>,
+}
+
 /// The C and C++ compilers of this machine for this machine, by name, as `PATH` finds them.
-fn compilers(path: &str) -> BTreeMap<String, PathBuf> {
+///
+/// Where `PATH` finds a link to ccache first, the script calls ccache with the next compiler of that
+/// name: ccache would look for that by itself, and find the script.
+fn compilers(path: &str) -> BTreeMap<String, Compiler> {
     let native = format!(
         r"^({}(-\w+)*-linux-\w+-|musl-)?(cc|gcc|clang|c\+\+|g\+\+|clang\+\+)(-\d+(\.\d+)*)?$",
         std::env::consts::ARCH
     );
     let native = Regex::new(&native).expect("the pattern is a constant that the tests compile");
-    let mut found = BTreeMap::new();
+    let mut launchers: BTreeMap<String, PathBuf> = BTreeMap::new();
+    let mut found: BTreeMap<String, Compiler> = BTreeMap::new();
     for directory in std::env::split_paths(path).filter(|directory| directory.is_absolute()) {
         for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
-            if native.is_match(&name) && is_executable(&entry.path()) {
-                found.entry(name).or_insert_with(|| entry.path());
+            let program = entry.path();
+            if !native.is_match(&name) || found.contains_key(&name) || !is_executable(&program) {
+                continue;
+            }
+            if let Some(launcher) = launcher(&program) {
+                launchers.entry(name).or_insert(launcher);
+            } else {
+                let launcher = launchers.get(&name).cloned();
+                found.insert(name, Compiler { program, launcher });
             }
         }
     }
     found
 }
 
-fn write_shim(shim: &Path, compiler: &Path, flags: &str) -> std::io::Result<()> {
-    let real = fs::canonicalize(compiler).unwrap_or_default();
+/// The compiler that `CC` names by its whole path, which no script in `PATH` stands before.
+fn named_compiler(value: &str, compilers: &BTreeMap<String, Compiler>) -> Option<Compiler> {
+    let program = PathBuf::from(value);
+    if !program.is_absolute() || !is_executable(&program) {
+        return None;
+    }
+    match launcher(&program) {
+        None => Some(Compiler {
+            program,
+            launcher: None,
+        }),
+        launcher => Some(Compiler {
+            program: compilers
+                .get(program.file_name()?.to_str()?)?
+                .program
+                .clone(),
+            launcher,
+        }),
+    }
+}
+
+/// The compiler cache that a compiler's name is a link to.
+fn launcher(program: &Path) -> Option<PathBuf> {
+    let real = fs::canonicalize(program).ok()?;
+    let name = real.file_name()?.to_str()?;
+    let is_launcher = ["ccache", "sccache", "distcc", "icecc"].contains(&name);
+    is_launcher.then_some(real)
+}
+
+fn write_shim(shim: &Path, compiler: &Compiler, flags: &str) -> std::io::Result<()> {
+    let real = fs::canonicalize(&compiler.program)?;
     let is_clang = real.to_string_lossy().contains("clang");
     // Clang warns of a flag that a link has no use for, which -Werror makes an error.
     let quiet = if is_clang { " -Qunused-arguments" } else { "" };
-    let compiler = compiler.display().to_string();
-    let compiler = shell_words::quote(&compiler);
-    write_script(shim, &format!("exec {compiler} \"$@\" {flags}{quiet}"))
+    let words = compiler.launcher.iter().chain([&compiler.program]);
+    let words = shell_words::join(words.map(|word| word.to_string_lossy()));
+    write_script(shim, &format!("exec {words} \"$@\" {flags}{quiet}"))?;
+    // ccache takes a compiler whose size and time have not changed for the same one.
+    let modified = fs::metadata(&real)?.modified()?;
+    File::options()
+        .write(true)
+        .open(shim)?
+        .set_modified(modified)
 }
 
 fn write_script(path: &Path, line: &str) -> std::io::Result<()> {
@@ -129,5 +175,40 @@ mod tests {
         let mut expected = names.map(str::to_owned);
         expected.sort();
         assert_eq!(found.into_keys().collect::<Vec<_>>(), expected);
+    }
+    #[test]
+    fn a_compiler_cache_is_called_with_the_compiler_behind_it() {
+        let root = tempfile::tempdir().unwrap();
+        let root = fs::canonicalize(root.path()).unwrap();
+        let (masks, bin, shims) = (root.join("masks"), root.join("bin"), root.join("shims"));
+        fs::create_dir(&masks).unwrap();
+        fs::create_dir(&bin).unwrap();
+        write_script(&bin.join("ccache"), "echo cached \"$@\"; \"$@\"").unwrap();
+        write_script(&bin.join("gcc"), "echo real \"$@\"").unwrap();
+        std::os::unix::fs::symlink("../bin/ccache", masks.join("gcc")).unwrap();
+        let path = format!("{}:{}", masks.display(), bin.display());
+        let mut recipe = Recipe {
+            compiler_flags: "-g -x".to_owned(),
+            ..Recipe::default()
+        };
+        let mask = masks.join("gcc").display().to_string();
+        recipe.env.insert("CC".to_owned(), mask);
+        let env = make_shims(&shims, &recipe, &path).unwrap();
+        assert_eq!(env["PATH"], format!("{}:{path}", shims.display()));
+        for shim in [shims.join("gcc"), PathBuf::from(&env["CC"])] {
+            let output = std::process::Command::new(&shim)
+                .args(["-c", "a b.c"])
+                .output()
+                .unwrap();
+            let said = String::from_utf8(output.stdout).unwrap();
+            let gcc = bin.join("gcc");
+            let expected = format!(
+                "cached {} -c a b.c -g -x\nreal -c a b.c -g -x\n",
+                gcc.display()
+            );
+            assert_eq!(said, expected);
+            let time = |path: &Path| fs::metadata(path).unwrap().modified().unwrap();
+            assert_eq!(time(&shim), time(&gcc));
+        }
     }
 }
