@@ -13,7 +13,7 @@ pub struct Artifact {
     /// Cache key: tree under `subject.paths`, recipe, compiler.
     pub key: String,
     /// Digest of what the files do, 64 hex digits: two artifacts with the same digest are the same
-    /// program, see [`super::program_digest`].
+    /// program, see [`super::program_digest()`].
     pub digest: String,
     /// Root of the files; each has the path here that it had in the source tree.
     pub dir: PathBuf,
