@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context as _, bail};
 
 use crate::profile::format::folded::{Column, parse};
-use crate::report::diff::{self, DiffTree, Options, Run, Side};
+use crate::report::diff::{self, DiffTree, Options, Run, SavedRuns, Side};
 use crate::report::write_atomically;
 
 use super::Exit;
@@ -59,23 +59,43 @@ pub fn run(args: Args) -> anyhow::Result<Exit> {
             runs.push(Run { side, lines });
         }
     }
+    let judgement = match base.len().min(head.len()) {
+        1 => None,
+        _ => Some(SavedRuns::judge(&runs)),
+    };
     let tree = DiffTree::build(runs, args.min_width / 100.0);
     let totals = [tree.total(Side::Base), tree.total(Side::Head)];
     if totals == [0, 0] {
         bail!("no profile has any samples: nothing to draw");
     }
-    let judged = diff::poisson(&tree);
-    let subtitle =
-        "one run a side: nothing here can be called significant; shaded beyond Poisson bounds";
+    let (judged, subtitle) = match &judgement {
+        Some(runs) => (runs.colours(&tree), runs.sentence()),
+        None => (diff::poisson(&tree), ONE_RUN.to_string()),
+    };
     let svg = diff::render(
         &tree,
         &judged,
         &Options {
             title: &args.title,
-            subtitle,
+            subtitle: &subtitle,
             labels: ["base", "head"],
         },
     );
     write_atomically(&args.output, svg.as_bytes())?;
-    Ok(Exit::Ok)
+    eprintln!("{subtitle}");
+    if base.len() != head.len() {
+        eprintln!(
+            "warning: {} runs of base and {} of head: runs are paired in the order given, the rest \
+             is drawn and not judged",
+            base.len(),
+            head.len()
+        );
+    }
+    Ok(match judgement {
+        Some(runs) if runs.has_regression() => Exit::Regression,
+        _ => Exit::Ok,
+    })
 }
+
+const ONE_RUN: &str =
+    "one run a side: nothing here can be called significant; shaded beyond Poisson bounds";

@@ -1,9 +1,12 @@
 //! One file per command: clap `Args`, turned into plan types at once; the core never sees clap.
 
 mod compare;
+mod completions;
+mod convert;
 mod diff;
 mod doctor;
 mod exit;
+mod flamegraph;
 mod global;
 mod guard;
 mod history;
@@ -12,12 +15,13 @@ mod preset;
 mod profile_input;
 mod progress;
 mod record;
+mod show;
 mod stats;
 mod trial;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
 pub use exit::Exit;
 
@@ -35,11 +39,16 @@ struct Cli {
 enum Command {
     Compare(Box<compare::Args>),
     Diff(diff::Args),
+    Flamegraph(flamegraph::Args),
+    Convert(convert::Args),
     Record(record::Args),
+    Show(show::Args),
     History(history::Args),
     Doctor(doctor::Args),
     Preset(preset::Args),
     Stats(stats::Args),
+    Completions(completions::CompletionsArgs),
+    Man(completions::ManArgs),
     #[command(hide = true)]
     Trial(trial::Args),
     #[command(hide = true)]
@@ -52,6 +61,11 @@ pub fn main() -> ExitCode {
     let outcome = match command {
         Command::Compare(args) => compare::run(*args, &global),
         Command::Diff(args) => diff::run(args),
+        Command::Flamegraph(args) => flamegraph::run(args),
+        Command::Convert(args) => convert::run(args),
+        Command::Show(args) => show::run(&args, &global),
+        Command::Completions(args) => completions::completions(&args, Cli::command()),
+        Command::Man(args) => completions::man(&args, Cli::command()),
         Command::Record(args) => record::run(args),
         Command::Doctor(args) => doctor::run(args),
         Command::History(args) => history::run(&args),
@@ -61,4 +75,14 @@ pub fn main() -> ExitCode {
         Command::Guard(args) => return guard::run(args),
     };
     exit::report(outcome)
+}
+
+/// Prints results; a reader that has gone, as in `perfblame show | head`, is no error.
+fn print(text: &str) -> std::io::Result<()> {
+    use std::io::Write as _;
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        outcome => outcome,
+    }
 }

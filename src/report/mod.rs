@@ -6,6 +6,7 @@
 pub mod diff;
 mod escape;
 mod flamegraph;
+pub mod github;
 mod headline;
 pub mod html;
 pub mod json;

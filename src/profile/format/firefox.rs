@@ -3,7 +3,8 @@
 //! Written by fxprof-processed-profile. Read in the shapes of its last versions: tables are in each
 //! thread, or shared by all threads since version 56; strings likewise since version 54.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
+use std::collections::hash_map::{Entry, HashMap};
 
 use fxprof_processed_profile as fxprof;
 use serde_json::Value;
@@ -95,7 +96,7 @@ impl<'a> Tables<'a> {
                 continue;
             };
             let stack = stack as usize;
-            if !paths.contains_key(&stack) {
+            if let Entry::Vacant(entry) = paths.entry(stack) {
                 let mut path = Vec::new();
                 let mut next = Some(stack);
                 while let Some(at) = next {
@@ -107,7 +108,7 @@ impl<'a> Tables<'a> {
                     next = prefix;
                 }
                 path.reverse();
-                paths.insert(stack, path);
+                entry.insert(path);
             }
             let count = self.weight(weights, at)?;
             builder.add_names(thread, paths[&stack].iter().copied(), count, count)?;

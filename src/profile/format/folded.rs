@@ -105,8 +105,13 @@ pub fn parse(text: &[u8], column: Column) -> Result<Vec<FoldedLine<'_>>, FoldedE
 /// Reads folded text as a profile. The first frame is the thread's name; of two counts the last is
 /// taken. Marks such as `_[k]` are understood; what is not UTF-8 is replaced.
 pub(super) fn read(text: &[u8]) -> Result<Profile, FormatError> {
+    profile_of(&parse(text, Column::Head)?)
+}
+
+/// Makes a profile of folded lines.
+pub fn profile_of(lines: &[FoldedLine<'_>]) -> Result<Profile, FormatError> {
     let mut builder = Builder::new("samples", "samples");
-    for line in parse(text, Column::Head)? {
+    for line in lines {
         let stack = String::from_utf8_lossy(line.stack);
         let mut names = stack.split(';');
         let thread = names.next().unwrap_or_default();

@@ -10,6 +10,7 @@ pub mod folded;
 mod gzip;
 mod json;
 mod kind;
+pub mod perf_data;
 mod perf_script;
 mod pprof;
 mod protobuf;

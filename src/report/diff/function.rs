@@ -41,6 +41,20 @@ pub fn verdicts(
     functions: &[FunctionVerdict],
     groups: &[FunctionVerdict],
 ) -> Vec<Judged> {
+    judge(tree, functions, groups, true)
+}
+
+/// Does the same where nothing is known of operations, so that hover has no time per operation.
+pub(super) fn verdicts_of_shares(tree: &DiffTree, functions: &[FunctionVerdict]) -> Vec<Judged> {
+    judge(tree, functions, &[], false)
+}
+
+fn judge(
+    tree: &DiffTree,
+    functions: &[FunctionVerdict],
+    groups: &[FunctionVerdict],
+    per_operation: bool,
+) -> Vec<Judged> {
     let mut by_name: HashMap<String, Vec<&FunctionVerdict>> = HashMap::new();
     for verdict in functions {
         by_name
@@ -59,7 +73,7 @@ pub fn verdicts(
             match best(candidates, function) {
                 Some(verdict) => Judged {
                     colour: colour(verdict, &groups),
-                    lines: hover(verdict),
+                    lines: hover(verdict, per_operation),
                 },
                 None => Judged::unknown(),
             }
@@ -129,10 +143,13 @@ fn own_colour(verdict: &FunctionVerdict) -> Colour {
     }
 }
 
-fn hover(verdict: &FunctionVerdict) -> Vec<String> {
+fn hover(verdict: &FunctionVerdict, per_operation: bool) -> Vec<String> {
     let mut lines = vec![
-        format!("self {}", cost_text(&verdict.self_cost)),
-        format!("with callees {}", cost_text(&verdict.inclusive)),
+        format!("self {}", cost_text(&verdict.self_cost, per_operation)),
+        format!(
+            "with callees {}",
+            cost_text(&verdict.inclusive, per_operation)
+        ),
     ];
     match verdict.status {
         FunctionStatus::New => lines.push("seen in head only".to_string()),
@@ -143,28 +160,33 @@ fn hover(verdict: &FunctionVerdict) -> Vec<String> {
     lines
 }
 
-fn cost_text(cost: &CostVerdict) -> String {
-    let mut text = format!(
-        "{} → {} ns/op",
-        number::value(cost.base_ns_per_op),
-        number::value(cost.head_ns_per_op)
+fn cost_text(cost: &CostVerdict, per_operation: bool) -> String {
+    let mut parts = Vec::new();
+    if per_operation {
+        parts.push(format!(
+            "{} → {} ns/op",
+            number::value(cost.base_ns_per_op),
+            number::value(cost.head_ns_per_op)
+        ));
+    }
+    let interval = cost.ci95_pct.map_or(String::new(), |ci| {
+        format!(" (95 %: {})", number::interval(ci))
+    });
+    parts.extend(
+        cost.change_pct
+            .map(|change| number::change(change) + &interval),
     );
-    if let Some(change) = cost.change_pct {
-        text += &format!(" · {}", number::change(change));
-    }
-    if let Some(ci) = cost.ci95_pct {
-        text += &format!(" (95 %: {})", number::interval(ci));
-    }
-    if let Some(p) = cost.p_adjusted {
-        text += &format!(" · p adj. {}", number::p(p));
-    }
-    let word = match cost.verdict {
-        Verdict::Regressed => "regressed",
-        Verdict::Improved => "improved",
-        Verdict::Equivalent => "equivalent",
-        Verdict::Undecided => "no evidence",
-    };
-    format!("{text} · {word}")
+    parts.extend(cost.p_adjusted.map(|p| format!("p adj. {}", number::p(p))));
+    parts.push(
+        match cost.verdict {
+            Verdict::Regressed => "regressed",
+            Verdict::Improved => "improved",
+            Verdict::Equivalent => "equivalent",
+            Verdict::Undecided => "no evidence",
+        }
+        .to_string(),
+    );
+    parts.join(" · ")
 }
 
 /// Shades functions whose share differs by more than sampling alone explains, for want of runs.

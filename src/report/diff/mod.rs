@@ -8,11 +8,13 @@ mod colour;
 mod data;
 mod function;
 mod intern;
+mod saved;
 mod svg;
 mod tree;
 
 pub use colour::Colour;
 pub use function::{Judged, poisson, verdicts};
+pub use saved::SavedRuns;
 pub use svg::{Options, render};
 pub(super) use svg::{SCRIPT, STYLE, element, page_data};
 pub use tree::{DiffTree, FrameNode, Function, FunctionRuns, Run, Side};

@@ -1,0 +1,136 @@
+//! `perfblame show`: a stored experiment's report once more.
+
+use std::path::PathBuf;
+
+use anyhow::{Context as _, bail};
+
+use crate::profile::{Profile, merged_folded_lines};
+use crate::repo::Repository;
+use crate::report::{CompareReport, Profiles, github, json, markdown, text, write_all};
+use crate::store::{Experiment, Store};
+
+use super::Exit;
+use super::global::GlobalArgs;
+
+/// Shows a stored experiment; without an id the latest
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  perfblame show
+  perfblame show 3fa9c1 --format md
+  perfblame show 3fa9c1 --out report")]
+pub struct Args {
+    /// The experiment, as `perfblame history` lists it
+    #[arg(value_name = "ID")]
+    id: Option<String>,
+    /// Repository whose store is read
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    repo: PathBuf,
+    /// Where the store is, if not in the repository
+    #[arg(long, value_name = "DIR")]
+    store: Option<PathBuf>,
+    /// How to print it
+    #[arg(long, value_name = "FORM", default_value = "text")]
+    format: ReportForm,
+    /// Writes the whole report into this directory instead
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+}
+
+/// Forms in which a report is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum ReportForm {
+    /// A table for people
+    Text,
+    /// A comment for a pull request
+    Md,
+    /// The whole report
+    Json,
+    /// Annotations for GitHub Actions
+    Github,
+}
+
+impl ReportForm {
+    /// Renders a report.
+    pub fn render(self, report: &CompareReport, color: bool) -> String {
+        match self {
+            Self::Text => text::render(report, 80, color),
+            Self::Md => markdown::render(report),
+            Self::Json => json::render(report),
+            Self::Github => github::render(report),
+        }
+    }
+}
+
+/// Runs the command.
+pub fn run(args: &Args, global: &GlobalArgs) -> anyhow::Result<Exit> {
+    let directory = match &args.store {
+        Some(directory) => directory.clone(),
+        None => Repository::open(&args.repo)?.default_store(),
+    };
+    let store = Store::open_existing(&directory)?;
+    let experiment = match &args.id {
+        Some(id) => store.experiment(id)?,
+        None => store
+            .latest()?
+            .with_context(|| format!("no experiments yet in {}", directory.display()))?,
+    };
+    let report = report_of(&experiment)?;
+    match &args.out {
+        Some(out) => {
+            let profiles = profiles_of(&store, &experiment.id)?;
+            let written = write_all(out, &report, &profiles)?;
+            if !global.quiet {
+                for path in written {
+                    println!("{}", path.display());
+                }
+            }
+        }
+        None => {
+            let rendered = args.format.render(&report, global.color.on_stdout());
+            super::print(&rendered)?;
+        }
+    }
+    Ok(Exit::Ok)
+}
+
+fn report_of(experiment: &Experiment) -> anyhow::Result<CompareReport> {
+    let id = &experiment.id;
+    let Some(outcome) = &experiment.outcome else {
+        bail!(
+            "experiment {id} is {} and has no report; `perfblame compare --resume {id}` goes on with it",
+            experiment.state.as_str()
+        );
+    };
+    if let Some(error) = outcome.as_str() {
+        bail!("experiment {id} ended with an error: {error}");
+    }
+    // A bisect keeps the comparison of culprit and parent within its own report.
+    let value = outcome.get("comparison").unwrap_or(outcome);
+    let report: CompareReport = serde_json::from_value(value.clone())
+        .with_context(|| format!("the report of experiment {id} cannot be read"))?;
+    report.check_schema()?;
+    Ok(report)
+}
+
+fn profiles_of(store: &Store, id: &str) -> anyhow::Result<Profiles> {
+    let mut arms: [Vec<Profile>; 2] = [Vec::new(), Vec::new()];
+    for trial in store.trials(id)? {
+        let arm = match trial.arm.as_str() {
+            "base" => 0,
+            "head" => 1,
+            _ => continue,
+        };
+        if let Some(digest) = &trial.profile {
+            let bytes = store.blob(digest)?;
+            let profile = serde_json::from_slice(&bytes)
+                .with_context(|| format!("the profile of trial {} cannot be read", trial.id))?;
+            arms[arm].push(profile);
+        }
+    }
+    let [base, head] = arms;
+    Ok(Profiles {
+        base: merged_folded_lines(&base),
+        head: merged_folded_lines(&head),
+    })
+}
