@@ -9,14 +9,14 @@ use anyhow::{Context, bail};
 
 use super::Exit;
 use crate::executor::Cancel;
-use crate::plan::{CallGraph, EventChoice, Length, SampleSpec};
+use crate::plan::{CallGraph, CpuList, EventChoice, Length, SampleSpec};
 use crate::profile::{Profile, folded_lines};
 use crate::report::flamegraph;
-use crate::sample::{Recorder, is_running};
+use crate::sample::{Recorder, Target, is_running};
 
 /// Samples a process with all its threads and children, or a command from its start to its end
 #[derive(Debug, clap::Args)]
-#[command(group = clap::ArgGroup::new("what").args(["pid", "command"]).required(true))]
+#[command(group = clap::ArgGroup::new("what").args(["pid", "threads", "command"]))]
 pub struct Args {
     /// Samples per second and CPU
     #[arg(short = 'F', long = "freq", value_name = "HZ", default_value_t = 999)]
@@ -30,6 +30,12 @@ pub struct Args {
     /// Process to attach to, until it ends, the duration is over, or Ctrl-C
     #[arg(short = 'p', long, value_name = "PID")]
     pid: Option<u32>,
+    /// Threads to attach to, separated by commas
+    #[arg(short = 't', long = "tid", value_name = "TIDS", value_delimiter = ',')]
+    threads: Vec<u32>,
+    /// CPUs to sample on, such as 0-3,5; alone: whatever runs on them
+    #[arg(short = 'C', long, value_name = "CPUS")]
+    cpu: Option<CpuList>,
     /// Length of the recording, such as 10s
     #[arg(long, value_name = "TIME")]
     duration: Option<Length>,
@@ -59,16 +65,15 @@ pub fn run(args: Args) -> anyhow::Result<Exit> {
     };
     let cancel = Cancel::on_signals().context("cannot handle signals")?;
     let limit = args.duration.map(|length| length.0);
-    let (profile, subject, status) = match args.pid {
-        Some(pid) => (
-            record_process(&spec, pid, limit, &cancel)?,
-            format!("process {pid}"),
-            None,
-        ),
-        None => {
-            let (profile, status) = record_command(&spec, &args.command, limit, &cancel)?;
-            (profile, shell_words::join(&args.command), Some(status))
-        }
+    let (profile, subject, status) = if !args.command.is_empty() {
+        let (profile, status) = record_command(&spec, &args.command, args.cpu, limit, &cancel)?;
+        (profile, shell_words::join(&args.command), Some(status))
+    } else {
+        let (target, subject) = target_of(args.pid, args.threads, args.cpu.as_ref())?;
+        let recorder = Recorder::attach_to(&spec, target.clone(), args.cpu)?;
+        recorder.enable();
+        wait_until(limit, &cancel, || has_ended(&target));
+        (recorder.finish()?, subject, None)
     };
     let bytes = rendered(&profile, form, &subject)?;
     fs::write(&args.output, bytes)
@@ -92,28 +97,41 @@ fn form_of(output: &Path) -> anyhow::Result<Form> {
     }
 }
 
-fn record_process(
-    spec: &SampleSpec,
-    pid: u32,
-    limit: Option<Duration>,
-    cancel: &Cancel,
-) -> anyhow::Result<Profile> {
-    let recorder = Recorder::attach(spec, pid)?;
-    recorder.enable();
-    wait_until(limit, cancel, || !is_running(pid));
-    Ok(recorder.finish()?)
+fn target_of(
+    pid: Option<u32>,
+    threads: Vec<u32>,
+    cpus: Option<&CpuList>,
+) -> anyhow::Result<(Target, String)> {
+    Ok(match (pid, threads.first(), cpus) {
+        (Some(pid), _, _) => (Target::Tree(pid), format!("process {pid}")),
+        (None, Some(first), _) => (Target::Threads(threads.clone()), format!("thread {first}")),
+        (None, None, Some(cpus)) => (Target::Everything, format!("CPU {cpus}")),
+        (None, None, None) => {
+            bail!("nothing to record: give a process (-p), threads (-t), CPUs (-C) or -- COMMAND")
+        }
+    })
+}
+
+/// Whether there is nothing left to sample.
+fn has_ended(target: &Target) -> bool {
+    match target {
+        Target::Tree(pid) | Target::OnExec(pid) => !is_running(*pid),
+        Target::Threads(threads) => !threads.iter().any(|thread| is_running(*thread)),
+        Target::Everything => false,
+    }
 }
 
 fn record_command(
     spec: &SampleSpec,
     words: &[String],
+    cpus: Option<CpuList>,
     limit: Option<Duration>,
     cancel: &Cancel,
 ) -> anyhow::Result<(Profile, ExitStatus)> {
     let (program, arguments) = words.split_first().context("no command was given")?;
     let mut command = Command::new(program);
     command.args(arguments);
-    let (recorder, mut child) = Recorder::launch(spec, command)?;
+    let (recorder, mut child) = Recorder::launch(spec, command, cpus)?;
     let mut ended = None;
     wait_until(limit, cancel, || {
         ended = child.try_wait().unwrap_or(None);
@@ -189,7 +207,8 @@ fn summary(profile: &Profile, status: Option<ExitStatus>) -> Vec<String> {
     if let Some(status) = status.filter(|status| !status.success()) {
         lines.push(format!("note: the command ended with {status}"));
     }
-    let warnings = accounting.warnings.iter();
+    let doubts = accounting.doubts().into_iter().map(|doubt| doubt.text);
+    let warnings = accounting.warnings.iter().cloned().chain(doubts);
     lines.extend(warnings.map(|warning| format!("warning: {warning}")));
     lines
 }

@@ -115,6 +115,12 @@ fn add_accounting(sum: &mut Accounting, one: &Accounting) {
     sum.throttled += one.throttled;
     sum.truncated += one.truncated;
     sum.unsymbolized += one.unsymbolized;
+    for (name, module) in &one.modules {
+        let of_module = sum.modules.entry(name.clone()).or_default();
+        of_module.samples += module.samples;
+        of_module.unsymbolized += module.unsymbolized;
+        of_module.truncated += module.truncated;
+    }
     sum.sampler_cpu_ns += one.sampler_cpu_ns;
     for warning in &one.warnings {
         if !sum.warnings.contains(warning) {

@@ -3,6 +3,8 @@
 //! A frame is an address in a module, so that a profile can be kept without symbols and be
 //! symbolized later, once per distinct frame, from the module with the same build id.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::plan::CallGraph;
@@ -88,8 +90,9 @@ pub enum ModuleKind {
 pub struct Frame {
     /// Index into [`Profile::modules`].
     pub module: u32,
-    /// Address as in the module's symbol table (SVMA); for the kernel and JIT code the absolute
-    /// address. Already moved back by one for return addresses, so that it lies in the call.
+    /// Offset in the module's file, which is the same in every process and needs no file to be
+    /// known; for the kernel and code made at run time the absolute address. Already moved back by
+    /// one for return addresses, so that it lies in the call.
     pub address: u64,
     /// The function that holds the address last, the functions inlined there before it,
     /// innermost first. Empty: not symbolized, or nothing known.
@@ -139,8 +142,22 @@ pub struct Accounting {
     pub truncated: u64,
     /// Samples whose innermost frame has no symbol.
     pub unsymbolized: u64,
+    /// The same by file name of the innermost frame's module.
+    #[serde(default)]
+    pub modules: BTreeMap<String, ModuleAccounting>,
     /// CPU time of the sampler itself in nanoseconds.
     pub sampler_cpu_ns: u64,
     /// What the sampler wants to be said in a report.
     pub warnings: Vec<String>,
+}
+
+/// What became of the samples whose innermost frame lies in one module.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModuleAccounting {
+    /// Samples.
+    pub samples: u64,
+    /// Samples without a symbol.
+    pub unsymbolized: u64,
+    /// Samples whose call chain did not reach the thread's start.
+    pub truncated: u64,
 }

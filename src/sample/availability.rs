@@ -221,7 +221,7 @@ pub fn is_permission(error: &io::Error) -> bool {
 }
 
 /// Settings that can be the cause of a refusal.
-fn permission_findings() -> Vec<Finding> {
+pub fn permission_findings() -> Vec<Finding> {
     let mut findings = Vec::new();
     let privileged = has_capability(21) || has_capability(38);
     let paranoid: Option<i64> =

@@ -32,6 +32,14 @@ pub enum SampleError {
         /// The process.
         pid: u32,
     },
+    /// The machine has no such CPU, or it is offline.
+    #[error("there is no CPU {cpu}; online are {online}")]
+    NoCpu {
+        /// The CPU.
+        cpu: u32,
+        /// The CPUs that are there.
+        online: String,
+    },
     /// The name is no event that perfblame knows.
     #[error("event `{name}` is unknown; known are: {known}")]
     UnknownEvent {

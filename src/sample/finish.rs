@@ -107,14 +107,20 @@ fn named(stack: CountedStack, folder: &Folder) -> Stack {
 fn count(profile: &mut Profile) {
     let accounting = &mut profile.accounting;
     for stack in &profile.stacks {
-        accounting.samples += stack.count;
-        if stack.truncated {
-            accounting.truncated += stack.count;
-        }
         let innermost = stack.frames.first();
         let frame = innermost.and_then(|frame| profile.frames.get(*frame as usize));
+        let module = frame.and_then(|frame| profile.modules.get(frame.module as usize));
+        let name = module.map_or("[unknown]", |module| module.file_name());
+        let of_module = accounting.modules.entry(name.to_owned()).or_default();
+        accounting.samples += stack.count;
+        of_module.samples += stack.count;
+        if stack.truncated {
+            accounting.truncated += stack.count;
+            of_module.truncated += stack.count;
+        }
         if frame.is_none_or(|frame| frame.symbols.is_empty()) {
             accounting.unsymbolized += stack.count;
+            of_module.unsymbolized += stack.count;
         }
     }
 }

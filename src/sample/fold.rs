@@ -71,7 +71,8 @@ impl Folder {
         }
     }
 
-    /// Learns from `/proc` what a process that already runs looks like.
+    /// Learns from `/proc` what a process looks like that ran before the recording; no effect where it is
+    /// known already.
     pub fn adopt(&mut self, pid: u32) {
         if self.processes.contains_key(&pid) {
             return;
@@ -146,6 +147,7 @@ impl Folder {
     }
 
     fn mmap(&mut self, mmap: &Mmap<'_>) {
+        self.adopt(mmap.pid);
         let module = self.modules.intern(mmap.pid, mmap.path, mmap.build_id);
         let process = self.processes.entry(mmap.pid).or_default();
         Arc::make_mut(&mut process.code).insert(Region {
@@ -162,6 +164,7 @@ impl Folder {
         if let Some(name) = self.threads.get(&parent_tid) {
             self.threads.insert(tid, *name);
         }
+        self.adopt(parent_pid);
         if pid != parent_pid {
             let child = match self.processes.get(&parent_pid) {
                 Some(parent) => Process {
@@ -189,9 +192,7 @@ impl Folder {
     }
 
     fn sample(&mut self, sample: &Sample<'_>) {
-        if !self.processes.contains_key(&sample.pid) {
-            self.adopt(sample.pid);
-        }
+        self.adopt(sample.pid);
         let thread = self.thread_name(sample.pid, sample.tid);
         let mut stack = std::mem::take(&mut self.stack);
         stack.clear();
@@ -215,7 +216,7 @@ impl Folder {
         self.stack = stack;
     }
 
-    /// Reads the kernel's call chain; returns whether it ended early.
+    /// Reads the kernel's call chain; returns whether the kernel cut it.
     fn call_chain(&mut self, sample: &Sample<'_>, stack: &mut Vec<u32>) -> bool {
         enum Part {
             Kernel,
@@ -246,8 +247,9 @@ impl Folder {
                 Part::User => match self.user_frame(sample.pid, address) {
                     Some(frame) => stack.push(frame),
                     // Code without frame pointers left something else in the register: what
-                    // follows is not a chain.
-                    None => return true,
+                    // follows is not a chain. Whether it ended at the thread's start, its last
+                    // function's name will tell.
+                    None => return false,
                 },
                 Part::Skipped => {}
             }

@@ -29,3 +29,4 @@ pub use availability::{Availability, Finding, check};
 pub use error::SampleError;
 pub use procfs::is_running;
 pub use recorder::Recorder;
+pub use session::Target;

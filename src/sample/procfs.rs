@@ -78,6 +78,13 @@ pub fn threads(pid: u32) -> io::Result<Vec<u32>> {
     Ok(numbers(fs::read_dir(format!("/proc/{pid}/task"))?))
 }
 
+/// Returns the process that a thread belongs to.
+pub fn process_of(tid: u32) -> Option<u32> {
+    let status = fs::read_to_string(format!("/proc/{tid}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("Tgid:"))?;
+    line.trim().parse().ok()
+}
+
 /// Returns a process and all its living descendants, parents first.
 pub fn process_tree(root: u32) -> Vec<u32> {
     let mut children: HashMap<u32, Vec<u32>> = HashMap::new();

@@ -14,7 +14,7 @@ use super::finish::{Recording, profile_of, thread_cpu_ns};
 use super::launch::HeldCommand;
 use super::session::{Session, Target};
 use super::window::{SharedWindows, clock_ns};
-use crate::plan::SampleSpec;
+use crate::plan::{CpuList, SampleSpec};
 use crate::profile::Profile;
 
 /// Pauses between looks at rings that are not yet a quarter full: short while samples come, longer
@@ -42,7 +42,7 @@ impl Recorder {
     ///
     /// Where the spec cannot be met, sampling is forbidden, or the process is gone or foreign.
     pub fn attach(spec: &SampleSpec, pid: u32) -> Result<Self, SampleError> {
-        Self::start(spec, Target::Tree(pid))
+        Self::attach_to(spec, Target::Tree(pid), None)
     }
 
     /// Attaches to a process that will call `exec`, or that will make a child that does: the
@@ -53,24 +53,39 @@ impl Recorder {
     ///
     /// As [`attach`](Self::attach).
     pub fn attach_on_exec(spec: &SampleSpec, pid: u32) -> Result<Self, SampleError> {
-        let recorder = Self::start(spec, Target::OnExec(pid))?;
+        let recorder = Self::attach_to(spec, Target::OnExec(pid), None)?;
         recorder.enable();
         Ok(recorder)
     }
 
-    /// Starts a command and samples it from its first instruction, with its descendants. The
-    /// window is open.
+    /// Starts a command and samples it from its first instruction, with its descendants, on some
+    /// CPUs only where a list is given. The window is open.
     ///
     /// # Errors
     ///
     /// As [`attach`](Self::attach), and where the command cannot be started.
-    pub fn launch(spec: &SampleSpec, command: Command) -> Result<(Self, Child), SampleError> {
+    pub fn launch(
+        spec: &SampleSpec,
+        command: Command,
+        cpus: Option<CpuList>,
+    ) -> Result<(Self, Child), SampleError> {
         let held = HeldCommand::start(command)?;
-        let recorder = Self::attach_on_exec(spec, held.pid())?;
+        let recorder = Self::attach_to(spec, Target::OnExec(held.pid()), cpus)?;
+        recorder.enable();
         Ok((recorder, held.release()?))
     }
 
-    fn start(spec: &SampleSpec, target: Target) -> Result<Self, SampleError> {
+    /// Attaches to any target, and samples it on some CPUs only where a list is given. No sample
+    /// counts before [`enable`](Self::enable).
+    ///
+    /// # Errors
+    ///
+    /// As [`attach`](Self::attach), and where there is no such CPU.
+    pub fn attach_to(
+        spec: &SampleSpec,
+        target: Target,
+        cpus: Option<CpuList>,
+    ) -> Result<Self, SampleError> {
         let chosen = Chosen::new(spec)?;
         let event = chosen.event.name.clone();
         let windows = SharedWindows::default();
@@ -84,7 +99,7 @@ impl Recorder {
         let reader = std::thread::Builder::new()
             .name("sample-reader".to_owned())
             .spawn(move || {
-                let mut session = match Session::open(chosen, target) {
+                let mut session = match Session::open(chosen, &target, cpus.as_ref()) {
                     Ok(session) => session,
                     Err(error) => {
                         let _ = ready.send(Err(error));

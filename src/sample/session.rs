@@ -3,11 +3,11 @@
 use std::collections::HashSet;
 use std::io;
 
-use perf_event_open::config::{Cpu, Opts, Proc};
+use perf_event_open::config::{Cpu, Opts, Proc, Target as EventTarget};
 use perf_event_open::count::Counter;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use super::availability::{Chosen, is_permission};
+use super::availability::{Chosen, is_permission, permission_findings};
 use super::error::SampleError;
 use super::finish::Recording;
 use super::fold::Folder;
@@ -23,12 +23,16 @@ use crate::plan::CpuList;
 const MOST_SCANS: usize = 100;
 
 /// What is sampled.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {
     /// A process with all its threads and descendants, now and later.
     Tree(u32),
     /// The program that a process or a child of it will start by `exec`, with its descendants.
     OnExec(u32),
+    /// Some threads, and what they make.
+    Threads(Vec<u32>),
+    /// Whatever runs.
+    Everything,
 }
 
 /// Open events and their rings. Belongs to the thread that made it.
@@ -47,9 +51,13 @@ pub struct Session {
 
 impl Session {
     /// Opens rings and attaches events; when it returns, every thread of the target is covered.
-    pub fn open(mut chosen: Chosen, target: Target) -> Result<Self, SampleError> {
+    pub fn open(
+        mut chosen: Chosen,
+        target: &Target,
+        cpus: Option<&CpuList>,
+    ) -> Result<Self, SampleError> {
         chosen.attributes.on_exec = matches!(target, Target::OnExec(_));
-        let (rings, shrunk) = Ring::for_cpus(&online_cpus(), &chosen.attributes)?;
+        let (rings, shrunk) = Ring::for_cpus(&chosen_cpus(cpus)?, &chosen.attributes)?;
         let mut session = Self {
             opts: chosen.attributes.sampling(),
             folder: Folder::new(chosen.attributes.layout()),
@@ -68,14 +76,17 @@ impl Session {
             );
         }
         match target {
-            Target::OnExec(pid) => session.attach_threads(pid, pid)?,
-            Target::Tree(root) => session.attach_tree(root)?,
+            Target::OnExec(pid) => session.attach_threads(*pid, *pid)?,
+            Target::Tree(root) => session.attach_tree(*root)?,
+            Target::Threads(tids) => session.attach_single_threads(tids)?,
+            Target::Everything => session.attach_cpus()?,
         }
-        if session.counters.is_empty() {
-            let (Target::OnExec(pid) | Target::Tree(pid)) = target;
-            return Err(SampleError::NoProcess { pid });
+        match (target, session.counters.is_empty()) {
+            (Target::OnExec(pid) | Target::Tree(pid), true) => {
+                Err(SampleError::NoProcess { pid: *pid })
+            }
+            _ => Ok(session),
         }
-        Ok(session)
     }
 
     /// Scans until a scan finds no thread that is not covered. A thread made meanwhile is covered
@@ -129,11 +140,46 @@ impl Session {
         Ok(())
     }
 
+    fn attach_single_threads(&mut self, tids: &[u32]) -> Result<(), SampleError> {
+        for tid in tids {
+            let Some(pid) = procfs::process_of(*tid) else {
+                return Err(SampleError::NoProcess { pid: *tid });
+            };
+            self.folder.adopt(pid);
+            match self.attach(*tid) {
+                Ok(()) => {}
+                Err(source) if source.raw_os_error() == Some(NO_SUCH_PROCESS) => {
+                    return Err(SampleError::NoProcess { pid: *tid });
+                }
+                Err(source) => return Err(self.refusal(pid, source)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Attaches to the CPUs themselves.
+    fn attach_cpus(&mut self) -> Result<(), SampleError> {
+        self.opts.inherit = None;
+        self.opts.exclude.idle = true;
+        self.attach_where(|cpu| (Proc::ALL, Cpu(cpu)).into())
+            .map_err(|source| match is_permission(&source) {
+                true => SampleError::NotPermitted {
+                    findings: permission_findings(),
+                    source,
+                },
+                false => SampleError::system("attaching an event to a CPU")(source),
+            })
+    }
+
     fn attach(&mut self, tid: u32) -> io::Result<()> {
+        self.attach_where(|cpu| (Proc(tid), Cpu(cpu)).into())
+    }
+
+    fn attach_where(&mut self, on_cpu: impl Fn(u32) -> EventTarget) -> io::Result<()> {
         let first = self.counters.len();
         for at in 0..self.rings.len() {
-            let target = (Proc(tid), Cpu(self.rings[at].cpu()));
-            let open = || self.chosen.event.open(target, &self.opts);
+            let target = on_cpu(self.rings[at].cpu());
+            let open = || self.chosen.event.open(target.clone(), &self.opts);
             let counter = open().or_else(|error| match error.raw_os_error() {
                 Some(TOO_MANY_FILES) if raise_open_files() => open(),
                 _ => Err(error),
@@ -228,6 +274,22 @@ fn raise_open_files() -> bool {
         maximum: limit.maximum,
     };
     setrlimit(Resource::Nofile, highest).is_ok()
+}
+
+/// The CPUs asked for, or all.
+fn chosen_cpus(wanted: Option<&CpuList>) -> Result<Vec<u32>, SampleError> {
+    let online = online_cpus();
+    let Some(wanted) = wanted else {
+        return Ok(online);
+    };
+    let wanted: Vec<u32> = wanted.as_slice().iter().map(|cpu| *cpu as u32).collect();
+    match wanted.iter().find(|cpu| !online.contains(cpu)) {
+        Some(cpu) => Err(SampleError::NoCpu {
+            cpu: *cpu,
+            online: CpuList::new(online.iter().map(|cpu| *cpu as usize).collect()).to_string(),
+        }),
+        None => Ok(wanted),
+    }
 }
 
 fn online_cpus() -> Vec<u32> {

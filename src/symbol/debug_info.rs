@@ -1,9 +1,8 @@
 //! Functions, inlined ones among them, from debug information.
 
-use std::path::Path;
-
 use addr2line::Loader;
 
+use super::debug_file::DebugFile;
 use super::demangle::demangle;
 use crate::profile::Symbol;
 
@@ -14,10 +13,17 @@ pub struct DebugInfo {
 }
 
 impl DebugInfo {
-    /// Opens a file's debug information; `None` if it has none that can be read.
-    pub fn open(path: &Path) -> Option<Self> {
-        let loader = Loader::new(path).ok()?;
-        Some(Self { loader, damaged: 0 })
+    /// Opens debug information.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it, in words.
+    pub fn open(file: &DebugFile) -> Result<Self, String> {
+        let loader = Loader::new_with_sup(&file.path, file.supplement.as_ref());
+        match loader {
+            Ok(loader) => Ok(Self { loader, damaged: 0 }),
+            Err(error) => Err(error.to_string()),
+        }
     }
 
     /// Returns the functions at an address, innermost first; empty where nothing is known. Only the

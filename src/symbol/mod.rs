@@ -4,12 +4,15 @@
 //! A profile is symbolized once, at its end: the distinct addresses of a module in order, one
 //! module after the other, so that only one module's tables are in memory.
 
+mod debug_file;
 mod debug_info;
 mod demangle;
 mod elf;
 mod intervals;
 mod kernel;
+mod mapped;
 mod perf_map;
+mod repeated;
 mod symbolize;
 mod thread_start;
 mod vdso;

@@ -6,14 +6,15 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use object::ReadCache;
-
+use super::debug_file::DebugFile;
 use super::debug_info::DebugInfo;
 use super::demangle::demangle;
 use super::elf::{ElfSymbols, Segments};
 use super::kernel::KernelSymbols;
+use super::mapped::MappedFile;
 use super::perf_map::PerfMap;
-use super::thread_start::is_thread_start;
+use super::repeated::RepeatedNames;
+use super::thread_start::{ends_frame_pointers, is_thread_start};
 use super::vdso;
 use crate::plan::CallGraph;
 use crate::profile::{Frame, Module, ModuleKind, Profile, Symbol};
@@ -30,8 +31,7 @@ pub struct ModuleFile {
 }
 
 /// Names the functions at every frame that has none yet. `files` stand in the order of the
-/// profile's modules; frames of files come in with offsets in the file, and leave with addresses
-/// as the file's symbols have them. Returns what must be said of it.
+/// profile's modules. Returns what must be said of it.
 pub fn symbolize(profile: &mut Profile, files: &[ModuleFile]) -> Vec<String> {
     let mut warnings = Vec::new();
     let mut by_module: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
@@ -56,8 +56,8 @@ pub fn symbolize(profile: &mut Profile, files: &[ModuleFile]) -> Vec<String> {
             ModuleKind::Unknown => {}
         }
     }
-    if profile.event.call_graph == CallGraph::Fp {
-        mark_broken_chains(profile);
+    if profile.event.call_graph != CallGraph::None {
+        settle_endings(profile);
     }
     warnings
 }
@@ -66,45 +66,88 @@ fn user(profile: &mut Profile, frames: &[usize], file: &ModuleFile, warnings: &m
     let Some(open) = &file.file else {
         return;
     };
-    let cache = ReadCache::new(open);
-    let Ok(object) = object::File::parse(&cache) else {
+    let own = MappedFile::of(open);
+    let Some(object) = own.as_ref().and_then(|bytes| parsed(bytes)) else {
+        warnings.push(damaged(
+            file,
+            "it is no ELF file",
+            "its functions have no names",
+        ));
         return;
     };
     let segments = Segments::of(&object);
-    let symbols = ElfSymbols::of(&object);
-    let mut debug_info = DebugInfo::open(&path_of(open, &file.path));
+    let own_path = path_of(open, &file.path);
+    let debug_file = DebugFile::find(&object, &own_path, &file.path);
+    let separate = (debug_file.path != own_path)
+        .then(|| MappedFile::of(&File::open(&debug_file.path).ok()?))
+        .flatten();
+    let objects: Vec<object::File<'_>> = separate
+        .as_ref()
+        .and_then(|bytes| parsed(bytes))
+        .into_iter()
+        .chain([object])
+        .collect();
+    let tables: Vec<ElfSymbols> = objects.iter().map(ElfSymbols::of).collect();
+    let repeated = objects.first().map(RepeatedNames::of).unwrap_or_default();
+    let from_tables = |address| {
+        let mut tables = tables.iter().zip(&objects);
+        tables.find_map(|(table, object)| table.find(object, address))
+    };
+    let mut debug_info = match DebugInfo::open(&debug_file) {
+        Ok(debug_info) => Some(debug_info),
+        Err(error) => {
+            warnings.push(damaged(file, &error, "inlined functions are not seen"));
+            None
+        }
+    };
     for at in frames {
         let frame = &mut profile.frames[*at];
-        if let Some(address) = segments.address_of(frame.address) {
-            frame.address = address;
-        }
-        let from_table = || symbols.find(&object, frame.address);
-        let mut found = match &mut debug_info {
-            Some(debug_info) => debug_info.find(frame.address),
-            None => Vec::new(),
+        let Some(address) = segments.address_of(frame.address) else {
+            continue;
         };
-        match found.last_mut() {
-            Some(outermost) if outermost.name.is_empty() => match from_table() {
-                Some(name) => outermost.name = demangle(&name),
-                None => found.clear(),
-            },
-            Some(_) => {}
-            None => found.extend(from_table().map(|name| plain(demangle(&name)))),
+        let found = debug_info.as_mut().map(|info| info.find(address));
+        frame.symbols = complete(found.unwrap_or_default(), || from_tables(address));
+        for symbol in &mut frame.symbols {
+            repeated.tell_apart(symbol);
         }
-        for symbol in &mut found {
-            if symbol.name.is_empty() {
-                symbol.name = "[inlined]".to_owned();
-            }
-        }
-        frame.symbols = found;
     }
-    if let Some(damaged) = debug_info.map(|info| info.damaged()).filter(|n| *n > 0) {
-        warnings.push(format!(
-            "debug information of {} is damaged: {damaged} addresses have a name from the symbol \
-             table or none",
-            file.path.display()
+    if let Some(count) = debug_info.map(|info| info.damaged()).filter(|n| *n > 0) {
+        let what = format!("{count} addresses cannot be read");
+        warnings.push(damaged(
+            file,
+            &what,
+            "they have their name from the symbol table",
         ));
     }
+}
+
+fn parsed(bytes: &[u8]) -> Option<object::File<'_>> {
+    object::File::parse(bytes).ok()
+}
+
+/// Fills what debug information does not tell from the symbol table.
+fn complete(mut found: Vec<Symbol>, from_table: impl FnOnce() -> Option<String>) -> Vec<Symbol> {
+    match found.last_mut() {
+        Some(outermost) if outermost.name.is_empty() => match from_table() {
+            Some(name) => outermost.name = demangle(&name),
+            None => return Vec::new(),
+        },
+        Some(_) => {}
+        None => found.extend(from_table().map(|name| plain(demangle(&name)))),
+    }
+    for symbol in &mut found {
+        if symbol.name.is_empty() {
+            symbol.name = "[inlined]".to_owned();
+        }
+    }
+    found
+}
+
+fn damaged(file: &ModuleFile, what: &str, effect: &str) -> String {
+    format!(
+        "debug information of {}: {what}; {effect}",
+        file.path.display()
+    )
 }
 
 /// The path by which an open file is read once more: its own, if it still is that file, so that
@@ -196,24 +239,47 @@ fn plain(name: String) -> Symbol {
     }
 }
 
-/// Marks stacks whose chain of frame pointers ended before the thread's start.
-fn mark_broken_chains(profile: &mut Profile) {
-    let whole: Vec<bool> = profile
+/// Settles which stacks are whole, now that their outermost functions have names.
+fn settle_endings(profile: &mut Profile) {
+    let frame_pointers = profile.event.call_graph == CallGraph::Fp;
+    let endings: Vec<Option<Ending>> = profile
         .frames
         .iter()
-        .map(|frame| match profile.modules.get(frame.module as usize) {
-            Some(module) => match module.kind {
-                ModuleKind::Kernel | ModuleKind::KernelModule => true,
-                _ => {
-                    let function = frame.symbols.last().map(|symbol| symbol.name.as_str());
-                    is_thread_start(function, module.file_name())
-                }
-            },
-            None => false,
+        .map(|frame| {
+            let module = profile.modules.get(frame.module as usize);
+            let kind = module.map(|module| module.kind);
+            if matches!(kind, Some(ModuleKind::Kernel | ModuleKind::KernelModule)) {
+                return None;
+            }
+            let function = frame.symbols.last().map(|symbol| symbol.name.as_str());
+            let file_name = module.map_or("", Module::file_name);
+            Some(Ending {
+                named: function.is_some(),
+                is_start: match frame_pointers {
+                    true => ends_frame_pointers(function, file_name),
+                    false => function.is_some_and(is_thread_start),
+                },
+            })
         })
         .collect();
     for stack in &mut profile.stacks {
-        let outermost = stack.frames.last().and_then(|at| whole.get(*at as usize));
-        stack.truncated = !outermost.copied().unwrap_or(false);
+        let mut outermost_first = stack.frames.iter().rev();
+        let outermost = outermost_first.next();
+        let Some(Some(ending)) = outermost.and_then(|at| endings.get(*at as usize)) else {
+            continue;
+        };
+        // A function of the C library without a name starts a thread only if it calls something.
+        let is_start = ending.is_start && (ending.named || outermost_first.next().is_some());
+        if is_start {
+            stack.truncated = false;
+        } else if frame_pointers {
+            stack.truncated = true;
+        }
     }
+}
+
+/// What the outermost user frame of a stack tells.
+struct Ending {
+    named: bool,
+    is_start: bool,
 }

@@ -14,7 +14,6 @@ const STARTS: &[&str] = &[
     "__clone",
     "__clone3",
     "thread_start",
-    "main",
     "runtime.goexit",
     "runtime.rt0_go",
     "runtime.mstart",
@@ -30,12 +29,18 @@ const STARTERS: &[&str] = &[
     "libc.musl",
 ];
 
-/// Returns whether a chain of frame pointers that ends in a function reached the thread's start:
-/// the frames above it belong to the C library, which keeps no frame pointers.
+/// Returns whether a function is one that threads start in.
 #[must_use]
-pub fn is_thread_start(function: Option<&str>, module_file_name: &str) -> bool {
+pub fn is_thread_start(function: &str) -> bool {
+    STARTS.contains(&function.split('@').next().unwrap_or(function))
+}
+
+/// Returns whether a chain of frame pointers that ends in a function reached all that it can: the
+/// frames above `main` belong to the C library, which keeps no frame pointers.
+#[must_use]
+pub fn ends_frame_pointers(function: Option<&str>, module_file_name: &str) -> bool {
     match function {
-        Some(name) => STARTS.contains(&name.split('@').next().unwrap_or(name)),
+        Some(name) => name == "main" || is_thread_start(name),
         None => STARTERS
             .iter()
             .any(|name| module_file_name.starts_with(name)),

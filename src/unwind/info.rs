@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use framehop::ExplicitModuleSectionInfo;
+use gimli::{BaseAddresses, EhFrame, NativeEndian, UnwindSection};
 use object::{Object, ObjectSection, ReadCache, ReadRef};
 
 /// Sections that are larger hold no call frame information of a real program.
@@ -18,6 +19,7 @@ pub struct UnwindInfo {
     debug_frame: Option<(Range<u64>, Arc<[u8]>)>,
     text: Option<Range<u64>>,
     got: Option<Range<u64>>,
+    signal_trampolines: Vec<Range<u64>>,
 }
 
 impl UnwindInfo {
@@ -60,10 +62,19 @@ impl UnwindInfo {
                 Some(_) => None,
                 None => data(".debug_frame"),
             },
-            eh_frame,
             text: section(".text").map(|(range, _)| range),
             got: section(".got").map(|(range, _)| range),
+            signal_trampolines: match &eh_frame {
+                Some((range, data)) => signal_trampolines(range.start, data),
+                None => Vec::new(),
+            },
+            eh_frame,
         }
+    }
+
+    /// Addresses of the code that a signal handler returns to.
+    pub(super) fn signal_trampolines(&self) -> &[Range<u64>] {
+        &self.signal_trampolines
     }
 
     /// Returns the sections as framehop takes them.
@@ -90,4 +101,32 @@ impl UnwindInfo {
     pub fn is_empty(&self) -> bool {
         self.eh_frame.is_none() && self.debug_frame.is_none()
     }
+}
+
+/// Finds the functions whose frame holds the registers of interrupted code: those with an `S` in the
+/// augmentation of their CIE.
+fn signal_trampolines(address: u64, eh_frame: &[u8]) -> Vec<Range<u64>> {
+    // Only C libraries have any; a look at the bytes spares the rest of the world the parsing.
+    let augmented = |mark: &[u8]| eh_frame.windows(mark.len()).any(|bytes| bytes == mark);
+    if !augmented(b"zRS\0") && !augmented(b"zS\0") && !augmented(b"zRSB\0") {
+        return Vec::new();
+    }
+    let mut section = EhFrame::new(eh_frame, NativeEndian);
+    section.set_address_size(8);
+    let bases = BaseAddresses::default().set_eh_frame(address);
+    let mut found = Vec::new();
+    let mut entries = section.entries(&bases);
+    while let Ok(Some(entry)) = entries.next() {
+        let gimli::CieOrFde::Fde(partial) = entry else {
+            continue;
+        };
+        let Ok(fde) = partial.parse(EhFrame::cie_from_offset) else {
+            continue;
+        };
+        if fde.cie().is_signal_trampoline() {
+            let start = fde.initial_address();
+            found.push(start..start.saturating_add(fde.len()));
+        }
+    }
+    found
 }

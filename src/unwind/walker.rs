@@ -85,6 +85,7 @@ pub struct Walker {
     unwinder: UnwinderNative<Arc<[u8]>, MayAllocateDuringUnwind>,
     /// Mappings that were asked for, by address.
     known: Vec<Range<u64>>,
+    signal_trampolines: Vec<Range<u64>>,
 }
 
 impl std::fmt::Debug for Walker {
@@ -102,6 +103,7 @@ impl Walker {
         Self {
             unwinder: UnwinderNative::new(),
             known: Vec::new(),
+            signal_trampolines: Vec::new(),
         }
     }
 
@@ -131,11 +133,25 @@ impl Walker {
         let mut state = native(registers);
         let mut at = FrameAddress::from_instruction_pointer(registers.pc);
         for _ in 0..LONGEST_CHAIN {
-            let address = at.address_for_lookup();
-            if !each(address) {
+            let lookup = at.address_for_lookup();
+            self.learn(cache, lookup, &mut placement_at);
+            if at.is_return_address() && self.is_signal_trampoline(lookup) {
+                // Not called by what it returns to, so its address is not moved into a call.
+                if !each(at.address()) {
+                    return Ending::Truncated;
+                }
+                match interrupted(&state, &mut read_stack) {
+                    Some(registers) => {
+                        state = native(registers);
+                        at = FrameAddress::from_instruction_pointer(registers.pc);
+                        continue;
+                    }
+                    None => return Ending::Truncated,
+                }
+            }
+            if !each(lookup) {
                 return Ending::Truncated;
             }
-            self.learn(cache, address, &mut placement_at);
             let step =
                 self.unwinder
                     .unwind_frame(at, &mut state, &mut cache.cache, &mut read_stack);
@@ -149,6 +165,11 @@ impl Walker {
             }
         }
         Ending::Truncated
+    }
+
+    fn is_signal_trampoline(&self, address: u64) -> bool {
+        let mut trampolines = self.signal_trampolines.iter();
+        trampolines.any(|range| range.contains(&address))
     }
 
     /// Adds the module at an address if it is not yet known.
@@ -174,6 +195,11 @@ impl Walker {
         }
         if let Some((bias, info)) = module {
             cache.count_generation();
+            let trampolines = info.signal_trampolines().iter();
+            self.signal_trampolines.extend(
+                trampolines
+                    .map(|range| range.start.wrapping_add(bias)..range.end.wrapping_add(bias)),
+            );
             let sections = info.sections();
             let module = Module::new(String::new(), range.clone(), bias, sections);
             self.unwinder.add_module(module);
@@ -190,4 +216,41 @@ fn native(registers: Registers) -> UnwindRegsNative {
 #[cfg(target_arch = "aarch64")]
 fn native(registers: Registers) -> UnwindRegsNative {
     UnwindRegsNative::new(registers.lr, registers.sp, registers.fp)
+}
+
+/// Reads the registers of the code that a signal interrupted, from the `ucontext` that the kernel
+/// put on the stack for the trampoline: framehop does not follow its call frame information.
+///
+/// Offsets are those of `struct sigcontext` in the x86-64 kernel interface.
+#[cfg(target_arch = "x86_64")]
+fn interrupted(
+    trampoline: &UnwindRegsNative,
+    read_stack: &mut impl FnMut(u64) -> Result<u64, ()>,
+) -> Option<Registers> {
+    let mut register = |offset: u64| read_stack(trampoline.sp().checked_add(offset)?).ok();
+    Some(Registers {
+        fp: register(120)?,
+        sp: register(160)?,
+        pc: register(168)?,
+        lr: 0,
+    })
+}
+
+/// Reads the registers of the code that a signal interrupted, from the `siginfo` (128 bytes) and
+/// `ucontext` that the kernel put on the stack for the trampoline.
+///
+/// Offsets are those of `struct sigcontext` in the aarch64 kernel interface.
+#[cfg(target_arch = "aarch64")]
+fn interrupted(
+    trampoline: &UnwindRegsNative,
+    read_stack: &mut impl FnMut(u64) -> Result<u64, ()>,
+) -> Option<Registers> {
+    let registers = trampoline.sp().checked_add(128 + 176 + 8)?;
+    let mut register = |number: u64| read_stack(registers.checked_add(8 * number)?).ok();
+    Some(Registers {
+        fp: register(29)?,
+        lr: register(30)?,
+        sp: register(31)?,
+        pc: register(32)?,
+    })
 }
