@@ -278,6 +278,11 @@ impl Work<'_> {
         }
         match collect(places.source, &recipe.artifact, files) {
             Ok(outcome) => Ok(with_warnings(outcome, &report)),
+            Err(NotCollected::Failed(_)) if entry.steps.is_empty() => {
+                Err(BuildError::NotRecognised {
+                    commit: self.request.revision.short.clone(),
+                })
+            }
             Err(NotCollected::Failed(reason)) => self.disk_or_failure(reason),
             Err(NotCollected::Error(error)) => Err(error),
         }

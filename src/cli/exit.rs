@@ -35,8 +35,13 @@ pub fn report(outcome: anyhow::Result<Exit>) -> ExitCode {
         Ok(exit) => exit.into(),
         Err(error) => {
             eprintln!("perfblame: {}", shown(&error.to_string()));
-            for cause in error.chain().skip(1) {
-                eprintln!("  because: {}", shown(&cause.to_string()));
+            let mut said = error.to_string();
+            for cause in error.chain().skip(1).map(ToString::to_string) {
+                // Many of our own texts end with their cause.
+                if !said.contains(&cause) {
+                    eprintln!("  because: {}", shown(&cause));
+                }
+                said = cause;
             }
             ExitCode::from(2)
         }
@@ -44,7 +49,7 @@ pub fn report(outcome: anyhow::Result<Exit>) -> ExitCode {
 }
 
 /// Errors quote subject lines and programs' output, which may hold anything but line breaks of ours.
-fn shown(text: &str) -> String {
+pub fn shown(text: &str) -> String {
     text.lines()
         .map(|line| plain(line).to_string())
         .collect::<Vec<_>>()

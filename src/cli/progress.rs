@@ -6,7 +6,6 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::experiment::Progress;
-use crate::report::plain;
 
 /// A bar on standard error where that is a terminal; lines without a bar elsewhere; nothing if quiet.
 pub struct Terminal {
@@ -33,7 +32,7 @@ impl Terminal {
             return;
         }
         // Subject lines and compilers' output may hold anything.
-        let text = plain(text);
+        let text = super::exit::shown(text);
         match self.bar.is_hidden() {
             true => eprintln!("{text}"),
             false => self.bar.println(text),

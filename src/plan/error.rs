@@ -13,6 +13,12 @@ pub enum PlanError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// A directory, a pipe, or far too large.
+    #[error("{} is not a plan: it must be a regular file of at most a megabyte", path.display())]
+    NoFile {
+        /// The path.
+        path: PathBuf,
+    },
     /// A key or a value is not allowed.
     #[error("{layer}{}: {}{message}", at_line(*line), at_key(key))]
     Invalid {
@@ -35,10 +41,12 @@ pub enum PlanError {
     },
     /// Nothing says what to run.
     #[error(
-        "nothing says what to run: write a perfblame.toml with a [server] or a [command] section \
-         into the repository, or name a preset with --preset ({known})"
+        "nothing says what to run: {file}; write a perfblame.toml with a [server] or a [command] \
+         section into the repository, or name a preset with --preset ({known})"
     )]
     NoWorkload {
+        /// What was found of the file.
+        file: String,
         /// The presets there are.
         known: String,
     },

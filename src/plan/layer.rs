@@ -35,7 +35,7 @@ impl Layer {
             layer: self.name.clone(),
             line: span.as_ref().and_then(|span| self.line_at(span.start)),
             key: span.and_then(|span| self.key_at(&span)).unwrap_or_default(),
-            message: error.message().to_owned(),
+            message: in_users_words(error.message()),
         }
     }
 
@@ -91,6 +91,30 @@ fn descend(table: &DeTable<'_>, span: &Range<usize>, path: &mut Vec<String>) {
             return;
         }
     }
+}
+
+/// The deserialiser names Rust's types; users think in numbers.
+fn in_users_words(message: &str) -> String {
+    let range = |name: &str, most: String| {
+        (
+            format!("expected {name}"),
+            format!("expected a whole number from 0 to {most}"),
+        )
+    };
+    let words = [
+        range("u32", u32::MAX.to_string()),
+        range("u64", i64::MAX.to_string()),
+        (
+            "expected any valid TOML value".to_owned(),
+            "which is too large for TOML".to_owned(),
+        ),
+        (" as i128".to_owned(), String::new()),
+    ];
+    words
+        .iter()
+        .fold(message.to_owned(), |message, (from, to)| {
+            message.replace(from, to)
+        })
 }
 
 fn line_of(text: &str, offset: usize) -> usize {
@@ -160,7 +184,12 @@ mod tests {
                 "windows.measure",
                 "length of time",
             ),
-            ("[experiment]\nblocks = -1\n", 2, "experiment.blocks", "-1"),
+            (
+                "[experiment]\nblocks = -1\n",
+                2,
+                "experiment.blocks",
+                "`-1`, expected a whole number from 0",
+            ),
             ("[sever]\nstart = 'x'\n", 1, "sever", "unknown field"),
             (
                 "[server]\nready = { probe = 'pong' }\n",

@@ -11,6 +11,9 @@ use super::preset;
 /// Name of the plan's file.
 pub const FILE_NAME: &str = "perfblame.toml";
 
+/// Bytes above which a file is no plan.
+const LARGEST_FILE: u64 = 1 << 20;
+
 /// Where a plan comes from, the lowest layer first: preset, file, flags.
 #[derive(Debug, Clone, Default)]
 pub struct PlanSources {
@@ -74,6 +77,10 @@ impl PlanSources {
         let plan = into_plan(merged).map_err(|error| at_fault("", error.message().to_owned()))?;
         if plan.server.is_none() && plan.command.is_none() {
             return Err(PlanError::NoWorkload {
+                file: match &self.file {
+                    Some(path) => format!("{} has neither", path.display()),
+                    None => format!("there is no {FILE_NAME}"),
+                },
                 known: preset::names(),
             });
         }
@@ -109,10 +116,18 @@ impl PlanSources {
 }
 
 fn read_file(path: &Path) -> Result<Layer, PlanError> {
-    let text = std::fs::read_to_string(path).map_err(|source| PlanError::Unreadable {
+    let unreadable = |source| PlanError::Unreadable {
         path: path.to_owned(),
         source,
-    })?;
+    };
+    let file = std::fs::metadata(path).map_err(unreadable)?;
+    // Opening anything else may block for ever, or never come to an end.
+    if !file.is_file() || file.len() > LARGEST_FILE {
+        return Err(PlanError::NoFile {
+            path: path.to_owned(),
+        });
+    }
+    let text = std::fs::read_to_string(path).map_err(unreadable)?;
     Ok(Layer {
         name: path.display().to_string(),
         text,

@@ -66,7 +66,7 @@ impl Headline {
 
 /// Which cost of a function carries its verdict: its own where that is flagged, else inclusive.
 pub(super) fn telling_cost(function: &FunctionVerdict) -> (&'static str, &CostVerdict) {
-    if function.self_cost.verdict.is_flagged() || !function.inclusive.verdict.is_flagged() {
+    if function.self_cost.verdict.is_flagged() {
         ("self", &function.self_cost)
     } else {
         ("incl", &function.inclusive)

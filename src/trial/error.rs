@@ -1,11 +1,16 @@
 //! Why a trial cannot give numbers.
 
+use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use super::outcome::{FailureKind, TrialFailure};
 
 /// Lines of a subject's output that an error shows.
 const TAIL_LINES: usize = 15;
+/// Characters of such a line that it shows.
+const TAIL_COLUMNS: usize = 200;
+/// Bytes at the end of a log that are looked at.
+const TAIL_BYTES: u64 = 64 * 1024;
 
 /// Why a trial cannot give numbers.
 #[derive(Debug, thiserror::Error)]
@@ -67,6 +72,15 @@ pub enum TrialError {
         /// The server's last lines.
         output: String,
     },
+    /// The server answered nothing in a whole window.
+    #[error(
+        "the server answered nothing in the whole {window} window: it hangs, or the window is too \
+         short for a single answer (windows.measure, windows.profile)"
+    )]
+    Silent {
+        /// The window.
+        window: &'static str,
+    },
     /// A command failed, or printed no number.
     #[error("`{command}` {how}; its last output:\n{output}")]
     Command {
@@ -90,9 +104,10 @@ impl TrialError {
             Self::Process(_) | Self::DiedAtStart { .. } | Self::NeverReady { .. } => {
                 FailureKind::Start
             }
-            Self::DiedUnderLoad { .. } | Self::Load { .. } | Self::Command { .. } => {
-                FailureKind::Run
-            }
+            Self::DiedUnderLoad { .. }
+            | Self::Load { .. }
+            | Self::Silent { .. }
+            | Self::Command { .. } => FailureKind::Run,
             Self::Cancelled => FailureKind::Cancelled,
         }
     }
@@ -107,9 +122,27 @@ impl From<&TrialError> for TrialFailure {
     }
 }
 
+/// The last part of a file, which may be huge.
+fn end_of(log: &Path) -> std::io::Result<Vec<u8>> {
+    let mut file = std::fs::File::open(log)?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(TAIL_BYTES)))?;
+    let mut bytes = Vec::new();
+    file.take(TAIL_BYTES).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// The beginning of a line that is too long to be shown.
+fn cut(line: &str) -> String {
+    match line.char_indices().nth(TAIL_COLUMNS) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.to_owned(),
+    }
+}
+
 /// The last lines of a log, indented; says so where there are none.
 pub fn tail(log: &Path) -> String {
-    let bytes = std::fs::read(log).unwrap_or_default();
+    let bytes = end_of(log).unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
     let lines: Vec<&str> = text.lines().collect();
     if lines.is_empty() {
@@ -118,7 +151,10 @@ pub fn tail(log: &Path) -> String {
     let shown = &lines[lines.len().saturating_sub(TAIL_LINES)..];
     shown
         .iter()
-        .map(|line| format!("  {line}"))
+        .map(|line| format!("  {}", cut(line)))
         .collect::<Vec<_>>()
-        .join("\n")
+        .join(
+            "
+",
+        )
 }

@@ -216,10 +216,12 @@ fn window_result(
     let answered = stats
         .iter()
         .find(|window| window.id == id && window.ops() > 0);
-    let window = answered.ok_or_else(|| {
-        TrialError::Setup(
-            "the server answered nothing in a whole window: lengthen [windows]".to_owned(),
-        )
+    let window = answered.ok_or_else(|| TrialError::Silent {
+        window: if id == MEASURED {
+            "measured"
+        } else {
+            "profiled"
+        },
     })?;
     let result = WindowResult {
         duration_ns: window.duration_ns,

@@ -68,7 +68,7 @@ impl Rules<'_> {
             head_share_pct: cost.share_pct[1],
             base_ns_per_op: cost.ns_per_op[0],
             head_ns_per_op: cost.ns_per_op[1],
-            change_pct: both.then(|| pct(lone.mean)),
+            change_pct: (both && known && !too_small).then(|| pct(lone.mean)),
             ci95_pct: (both && reach.is_finite()).then(|| interval.map(pct)),
             change_points: self.points(cost, lone.mean),
             p: (known && !too_small).then(|| t_two_sided(lone.t, lone.df)),
