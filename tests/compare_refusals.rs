@@ -109,6 +109,10 @@ fn plans_are_refused_with_file_line_and_key() {
         .refused(&["flag --blocks", "more than zero"]);
     repo.compare(&["--set", "command.runs=x", "main~1", "main"])
         .refused(&["--set command.runs=x"]);
+    repo.compare(&["--config", "/dev/zero", "main~1", "main"])
+        .refused(&["/dev/zero is not a plan"]);
+    repo.compare(&["--set", "command.timeout=1", "main~1", "main"])
+        .refused(&["command.timeout", "a length of time such as '8s'"]);
     repo.compare(&["--set", "command", "main~1", "main"])
         .refused(&["--set command", "KEY=VALUE"]);
 }

@@ -166,11 +166,21 @@ fn kill_9_in_the_middle_leaves_no_server_and_loses_no_trial() {
 
     // The next run is not blocked, goes on where the killed one was, and sweeps what it left.
     let id = experiment["id"].as_str().unwrap();
+    let swapped = repo.compare(&["--resume", id, "main", "main~1"]);
+    swapped.refused(&["cannot go on", "other commits"]);
+    let other = ["--resume", id, "--set", "load.clients=6", "main~1", "main"];
+    repo.compare(&other)
+        .refused(&["cannot go on", "its plan was another one"]);
     let blocks = (kept / 2 + 1).to_string();
     let ran = repo.compare(&["--resume", id, "--blocks", &blocks, "main~1", "main"]);
     assert!(ran.code == 0 || ran.code == 3, "{ran:#?}");
     assert_eq!(experiments(&repo)[0]["state"], "done");
-    assert_eq!(kept_trials(&repo), 2 * (kept / 2 + 1));
+    // One block more; one that was cut in two is measured anew, and nothing is thrown away.
+    assert_eq!(kept_trials(&repo), kept + 2);
+    assert_eq!(
+        repo.report()["trials"].as_array().unwrap().len() as u32,
+        2 * (kept / 2 + 1)
+    );
     assert_eq!(workspaces(&repo), 0);
 }
 

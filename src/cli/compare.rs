@@ -52,7 +52,6 @@ Exit codes: 0 no regression, 1 regression, 2 could not be carried out, 3 undecid
 
 /// Compares, and prints the verdict.
 pub fn run(args: Args, global: &GlobalArgs) -> anyhow::Result<Exit> {
-    let cancel = Cancel::on_signals()?;
     let supervisor = Supervisor::current()?;
     let repository = Repository::open(&args.plan.repo)?;
     let root = std::path::absolute(&args.plan.repo)?;
@@ -62,8 +61,15 @@ pub fn run(args: Args, global: &GlobalArgs) -> anyhow::Result<Exit> {
         .store
         .clone()
         .unwrap_or_else(|| repository.default_store());
+    for revision in [&args.base, &args.head] {
+        repository.resolve(revision)?;
+    }
+    // Nothing of ours is to show up in `git status`.
     repository.exclude_store(&store_dir)?;
+    repository.exclude_store(&args.out)?;
     let store = Store::open(&store_dir)?;
+    // Until here a signal ends the process at once: nothing has begun.
+    let cancel = Cancel::on_signals()?;
     let request = CompareRequest {
         base: args.base,
         head: args.head,

@@ -11,19 +11,16 @@ use crate::experiment::Progress;
 pub struct Terminal {
     bar: ProgressBar,
     quiet: bool,
+    blocks_told: u32,
 }
 
 impl Terminal {
     /// A display that has not begun.
     pub fn new(quiet: bool) -> Self {
-        let visible = !quiet && std::io::stderr().is_terminal();
-        let target = match visible {
-            true => ProgressDrawTarget::stderr_with_hz(4),
-            false => ProgressDrawTarget::hidden(),
-        };
         Self {
-            bar: ProgressBar::with_draw_target(Some(0), target),
+            bar: ProgressBar::hidden(),
             quiet,
+            blocks_told: 0,
         }
     }
 
@@ -46,6 +43,10 @@ impl Progress for Terminal {
     }
 
     fn trials(&mut self, all: usize, done: usize) {
+        if !self.quiet && std::io::stderr().is_terminal() {
+            self.bar
+                .set_draw_target(ProgressDrawTarget::stderr_with_hz(4));
+        }
         let style =
             ProgressStyle::with_template("{msg:16} {wide_bar} {pos}/{len} trials, {prefix} left");
         if let Ok(style) = style {
@@ -59,6 +60,11 @@ impl Progress for Terminal {
     fn trial(&mut self, block: u32, arm: &str) {
         self.bar.set_message(format!("block {} {arm}", block + 1));
         self.bar.tick();
+        // Where no bar can be drawn, a line a block tells that something goes on.
+        if self.bar.is_hidden() && block >= self.blocks_told {
+            self.blocks_told = block + 1;
+            self.line(&format!("block {}", block + 1));
+        }
     }
 
     fn trial_done(&mut self, left: Duration) {

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use crate::build::Reuse;
 use crate::executor::{Cancel, Supervisor};
 use crate::plan::Plan;
-use crate::repo::Repository;
+use crate::repo::{Repository, Revision};
 use crate::report::{CompareReport, headline, write_all};
-use crate::store::{ExperimentState, Finish, NewExperiment, RunningExperiment, Store};
+use crate::store::{Experiment, ExperimentState, Finish, NewExperiment, RunningExperiment, Store};
 use crate::trial::{Machine, Placement, Topology, TrialError};
 
 use super::arms::build_arms;
@@ -68,7 +68,10 @@ pub fn compare(
     let store = surroundings.store;
     let machine = Machine::read();
     let running = match &request.resume {
-        Some(id) => store.resume(id)?,
+        Some(id) => {
+            check_same(&store.experiment(id)?, &base, &head, &request.plan)?;
+            store.resume(id)?
+        }
         None => store.begin(&NewExperiment {
             kind: "compare".to_owned(),
             base: Some(base.id.clone()),
@@ -128,6 +131,44 @@ fn measure(
     let (report, profiles) = judge(request, arms, &trials, machine, experiment);
     write_all(&request.out, &report, &profiles)?;
     Ok(report)
+}
+
+/// An experiment goes on only as what it was: trials of other commits or another plan would be
+/// mixed with its own. More blocks are welcome.
+fn check_same(
+    stored: &Experiment,
+    base: &Revision,
+    head: &Revision,
+    plan: &Plan,
+) -> Result<(), ExperimentError> {
+    let differs = |what: &str| {
+        Err(ExperimentError::NotResumable {
+            id: stored.id.clone(),
+            reason: format!("{what}; without --resume a new comparison begins"),
+        })
+    };
+    if stored.kind != "compare" {
+        return differs(&format!("it is a {}", stored.kind));
+    }
+    let commits = [(&stored.base, base), (&stored.head, head)];
+    if commits
+        .iter()
+        .any(|(id, revision)| id.as_ref() != Some(&revision.id))
+    {
+        return differs("it compares other commits");
+    }
+    let mut planned = plan.clone();
+    let blocks = stored
+        .plan
+        .pointer("/experiment/blocks")
+        .and_then(serde_json::Value::as_u64);
+    planned.experiment.blocks = blocks
+        .and_then(|blocks| blocks.try_into().ok())
+        .unwrap_or(0);
+    if serde_json::to_value(&planned).unwrap_or_default() != stored.plan {
+        return differs("its plan was another one (only the number of blocks may change)");
+    }
+    Ok(())
 }
 
 fn place(plan: &Plan) -> Result<Placement, ExperimentError> {

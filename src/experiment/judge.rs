@@ -57,6 +57,7 @@ pub fn judge(
     };
     let mut warnings = comparison.warnings.clone();
     warnings.extend(trial_warnings(trials, arms));
+    warnings.extend(nameless(profiles(0).into_iter().chain(profiles(1))));
     let report = CompareReport {
         schema: SCHEMA.to_owned(),
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -154,6 +155,24 @@ fn record(order: usize, trial: &MeasuredTrial) -> TrialRecord {
         samples: accounting.map_or(0, |accounting| accounting.samples),
         lost: accounting.map_or(0, |accounting| accounting.lost),
     }
+}
+
+/// Share of samples without a function's name, in per cent, above which it is said.
+const NAMELESS_PCT: f64 = 5.0;
+
+/// Says where names are missing: such samples are one row, `[unknown]`, a module.
+fn nameless<'a>(profiles: impl Iterator<Item = &'a Profile>) -> Option<String> {
+    let (unnamed, all) = profiles.fold((0, 0), |(unnamed, all), profile| {
+        let accounting = &profile.accounting;
+        (unnamed + accounting.unsymbolized, all + accounting.samples)
+    });
+    let pct = 100.0 * unnamed as f64 / (all.max(1)) as f64;
+    (pct > NAMELESS_PCT).then(|| {
+        format!(
+            "{pct:.0} % of the samples are in code without a function's name ([unknown]); debug \
+             symbols of the libraries would tell (for the C library Debian's libc6-dbg)"
+        )
+    })
 }
 
 /// Each warning of a trial once, with how many trials it is about.

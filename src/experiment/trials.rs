@@ -85,12 +85,21 @@ impl TrialSeries<'_> {
         Ok(trials)
     }
 
+    /// The stored trial of a slot, if its whole block is stored: the arms of a block run next to
+    /// each other, so a block that was cut in two is measured anew.
     fn kept<'s>(&self, stored: &'s [StoredTrial], slot: &Slot) -> Option<&'s StoredTrial> {
-        stored.iter().find(|trial| {
-            trial.state == TrialState::Complete
-                && trial.block == slot.block
-                && trial.arm == self.arms[slot.arm].name
-        })
+        let find = |arm: &Arm| {
+            stored.iter().rev().find(|trial| {
+                trial.state == TrialState::Complete
+                    && trial.block == slot.block
+                    && trial.arm == arm.name
+            })
+        };
+        self.arms
+            .iter()
+            .all(|arm| find(arm).is_some())
+            .then(|| find(&self.arms[slot.arm]))
+            .flatten()
     }
 
     fn read(&self, slot: &Slot, stored: &StoredTrial) -> Result<MeasuredTrial, ExperimentError> {

@@ -46,7 +46,20 @@ impl Serialize for Length {
 
 impl<'de> Deserialize<'de> for Length {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
+        deserializer.deserialize_str(Text)
+    }
+}
+
+struct Text;
+
+impl de::Visitor<'_> for Text {
+    type Value = Length;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a length of time such as '8s', '500ms' or '1m 30s'")
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Length, E> {
         text.parse().map_err(de::Error::custom)
     }
 }

@@ -176,7 +176,7 @@ mod tests {
                 "\n[windows]\nmeasure = 8\n",
                 3,
                 "windows.measure",
-                "expected a string",
+                "a length of time",
             ),
             (
                 "[windows]\nmeasure = '8'\n",

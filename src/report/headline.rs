@@ -15,7 +15,7 @@ pub enum Outcome {
     Regressed,
     /// Something got better and nothing worse.
     Improved,
-    /// The main metric is equivalent and no function changed.
+    /// The main metric is equivalent and nothing says that a function changed.
     Equivalent,
     /// No evidence either way.
     Undecided,
@@ -132,7 +132,9 @@ pub fn headline(report: &CompareReport) -> Headline {
     functions_clause(&mut sentence, &worse, "more");
     functions_clause(&mut sentence, &better, "less");
     if worse.is_empty() && better.is_empty() && !report.functions.is_empty() {
-        sentence.push(Segment::Text("; no function changed".to_string()));
+        sentence.push(Segment::Text(
+            "; no evidence that a function changed".to_string(),
+        ));
     }
     sentence.push(Segment::Text(".".to_string()));
     Headline { outcome, sentence }
