@@ -10,6 +10,7 @@ mod flamegraph;
 mod global;
 mod guard;
 mod history;
+mod load;
 mod plan_args;
 mod preset;
 mod profile_input;
@@ -44,6 +45,7 @@ enum Command {
     Record(record::Args),
     Show(show::Args),
     History(history::Args),
+    Load(Box<load::Args>),
     Doctor(doctor::Args),
     Preset(preset::Args),
     Stats(stats::Args),
@@ -69,6 +71,7 @@ pub fn main() -> ExitCode {
         Command::Record(args) => record::run(args),
         Command::Doctor(args) => doctor::run(args),
         Command::History(args) => history::run(&args),
+        Command::Load(args) => load::run(&args, global.quiet),
         Command::Preset(args) => preset::run(args),
         Command::Stats(args) => stats::run(args),
         Command::Trial(args) => trial::run(args),

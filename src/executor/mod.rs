@@ -7,6 +7,7 @@
 
 mod cancel;
 mod ended;
+mod external_load;
 pub mod guard;
 mod guarded;
 mod local;
@@ -15,6 +16,7 @@ mod tree;
 
 pub use cancel::Cancel;
 pub use ended::Ended;
+pub use external_load::{ExternalLoadError, ExternalRun};
 pub use guarded::{Guarded, ProcessError};
 pub use local::{LocalTrial, run_trial};
 pub use spawn::{Spawn, Supervisor};

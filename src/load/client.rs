@@ -11,6 +11,7 @@ use crate::plan::load::{KeyPattern, LoadSpec};
 use super::command::{CommandTemplate, Expect, Values};
 use super::error::{Fault, LoadError, escape};
 use super::keys::{KeySource, Rng};
+use super::pacing::Pacing;
 use super::recorder::Recorder;
 use super::reply::{Reply, ReplyParser, Stop};
 
@@ -31,6 +32,7 @@ pub(crate) struct Shared {
 #[derive(Debug, Clone, Copy)]
 struct InFlight {
     key: u64,
+    /// Under an open loop when sending was due.
     sent_ns: u64,
     wire: u32,
     command: u32,
@@ -51,6 +53,11 @@ pub(crate) struct Client {
     values: Values,
     /// Requests that may still be sent; `u64::MAX` stands for no limit.
     left: u64,
+    /// Requests until the connection is opened anew; `u64::MAX` for never.
+    until_reconnect: u64,
+    pacing: Option<Pacing>,
+    /// Whether the thread will call again when the next request is due.
+    pub scheduled: bool,
     /// What the kernel did not take yet.
     unsent: Vec<u8>,
     last: (u32, u64),
@@ -65,8 +72,19 @@ pub(crate) enum Progress {
     Open,
     /// Everything was sent, but the kernel did not take all of it: wait until it is writable.
     Blocked,
+    /// Nothing is due before that time of the monotonic clock, in nanoseconds.
+    Later(u64),
+    /// Everything on this connection was answered, and the next one is due.
+    Reconnect,
     /// Everything was asked and answered.
     Finished,
+}
+
+fn reconnect_interval(spec: &LoadSpec) -> u64 {
+    match spec.reconnect_interval {
+        0 => u64::MAX,
+        requests => requests,
+    }
 }
 
 /// Why a reply was not accepted.
@@ -112,10 +130,29 @@ impl Client {
                 .values
                 .with_rng(Rng::new(shared.seed, 2 * stream + 1)),
             left,
+            until_reconnect: reconnect_interval(spec),
+            pacing: None,
+            scheduled: false,
             unsent: Vec::new(),
             last: (0, 0),
             heard_ns: 0,
         }
+    }
+
+    /// Sends by a schedule that begins at `start_ns`. Connections begin one after the other, so
+    /// that they do not all send at the same moments.
+    pub fn pace(&mut self, spec: &LoadSpec, start_ns: u64) {
+        let phase = self.id as f64 / spec.connections() as f64;
+        self.pacing = spec
+            .rate_limiting
+            .map(|rate| Pacing::new(rate, start_ns, phase, spec.open_loop, spec.pipeline));
+    }
+
+    /// Goes on with another connection. Nothing may be outstanding.
+    pub fn reconnected(&mut self, socket: OwnedFd, spec: &LoadSpec) {
+        self.socket = socket;
+        self.parser = super::connection::parser(spec);
+        self.until_reconnect = reconnect_interval(spec);
     }
 
     /// The socket, to be watched.
@@ -160,19 +197,41 @@ impl Client {
                 Progress::Open
             });
         }
-        if outstanding * 2 > pipeline || !self.unsent.is_empty() {
+        if self.until_reconnect == 0 && outstanding == 0 {
+            return Ok(Progress::Reconnect);
+        }
+        if !self.unsent.is_empty() {
+            return Ok(Progress::Open);
+        }
+        let room = ((pipeline - outstanding) as u64)
+            .min(self.left)
+            .min(self.until_reconnect);
+        let count = match &mut self.pacing {
+            None if outstanding * 2 > pipeline => 0,
+            None => room,
+            Some(_) if room == 0 => 0,
+            Some(pacing) => match pacing.due(now_ns) {
+                0 => return Ok(Progress::Later(pacing.next_ns())),
+                due => room.min(due),
+            },
+        };
+        if count == 0 {
             return Ok(Progress::Open);
         }
         if outstanding == 0 {
             self.heard_ns = now_ns;
         }
-        let count = ((pipeline - outstanding) as u64).min(self.left);
         if self.left != u64::MAX {
             self.left -= count;
         }
+        if self.until_reconnect != u64::MAX {
+            self.until_reconnect -= count;
+        }
+        let open_loop = shared.spec.open_loop;
         scratch.clear();
         for _ in 0..count {
             let (command, key) = self.next_request(shared);
+            let due_ns = self.pacing.as_mut().map(Pacing::take);
             let before = scratch.len();
             let (source, rng) = (&mut self.keys[command], &mut self.key_rng);
             shared.templates[command]
@@ -180,7 +239,7 @@ impl Client {
                 .encode(key, || source.draw(rng), &mut self.values, scratch);
             self.in_flight.push_back(InFlight {
                 key,
-                sent_ns: now_ns,
+                sent_ns: due_ns.filter(|_| open_loop).unwrap_or(now_ns),
                 wire: (scratch.len() - before) as u32,
                 command: command as u32,
             });
@@ -190,7 +249,9 @@ impl Client {
         }
         let sent = self.send(shared, scratch)?;
         if sent == scratch.len() {
-            return Ok(Progress::Open);
+            let room = room > count;
+            let next = self.pacing.as_ref().filter(|_| room).map(Pacing::next_ns);
+            return Ok(next.map_or(Progress::Open, Progress::Later));
         }
         self.unsent.extend_from_slice(&scratch[sent..]);
         Ok(Progress::Blocked)
@@ -260,11 +321,13 @@ impl Client {
                 (Expect::Ok, Reply::Simple(b"OK"))
                 | (Expect::Stored, Reply::Simple(b"STORED"))
                 | (Expect::Any, _) => {}
-                (Expect::Values(keys), Reply::Array { elements, nils }) if elements <= keys => {
+                // memcached leaves misses out.
+                (Expect::Values(keys), Reply::Array { elements, nils })
+                    if elements == keys || (elements < keys && !shared.spec.protocol.is_resp()) =>
+                {
                     counts.hits += elements - nils;
                     counts.misses += keys - (elements - nils);
                 }
-                // memcached leaves misses out.
                 (Expect::Values(keys), Reply::Value(_)) if !shared.spec.protocol.is_resp() => {
                     counts.hits += 1;
                     counts.misses += keys - 1;
@@ -277,7 +340,8 @@ impl Client {
                 }
             }
             counts.ops += 1;
-            counts.bytes += wire + u64::from(request.wire);
+            counts.received_bytes += wire;
+            counts.sent_bytes += u64::from(request.wire);
             if run.continues(&request) {
                 run.count += 1;
             } else {
@@ -297,6 +361,20 @@ impl Client {
             }
             Err(stop) => Err(self.refused(shared, stop)),
         }
+    }
+
+    /// Everything was answered: what comes now was not asked for.
+    pub fn expect_silence(
+        &mut self,
+        shared: &Shared,
+        recorder: &mut Recorder,
+    ) -> Result<(), LoadError> {
+        let mut buffer = [0u8; 512];
+        // A server may close by itself now; that is its good right.
+        if let Ok(Some(count)) = self.read(shared, &mut buffer) {
+            self.take(shared, &buffer[..count], self.heard_ns, recorder)?;
+        }
+        Ok(())
     }
 
     fn refused(&self, shared: &Shared, stop: Stop<Refusal>) -> LoadError {
@@ -371,8 +449,7 @@ impl Run {
     fn end(&self, now_ns: u64, recorder: &mut Recorder) {
         if self.count > 0 {
             recorder.commands[self.command as usize]
-                .latency
-                .record(now_ns.saturating_sub(self.sent_ns), self.count);
+                .latency(now_ns.saturating_sub(self.sent_ns), self.count);
         }
     }
 }

@@ -104,8 +104,10 @@ pub struct CommandStats {
     pub hits: u64,
     /// Keys that were not found; of reads only.
     pub misses: u64,
-    /// Bytes sent and received for them.
-    pub bytes: u64,
+    /// Bytes sent for them.
+    pub sent_bytes: u64,
+    /// Bytes received for them.
+    pub received_bytes: u64,
     /// From sending to the reply; under an open loop from when sending was due.
     pub latency: Latency,
 }
@@ -167,7 +169,7 @@ impl WindowStats {
 
     /// Bytes sent and received.
     pub fn bytes(&self) -> u64 {
-        self.sum(|command| command.bytes)
+        self.sum(|command| command.sent_bytes + command.received_bytes)
     }
 
     /// Operations per second; 0 for an empty window.
@@ -203,6 +205,10 @@ impl WindowStats {
 pub struct LoadOutcome {
     /// The whole run as one window.
     pub total: WindowStats,
+    /// Second by second, where [`super::RunOptions::series`] asks for it.
+    pub series: Vec<super::Second>,
+    /// When loading began, in nanoseconds since 1970.
+    pub started_unix_ns: u128,
     /// Seed of the keys, which differs from the specification's under `randomize`.
     pub seed: u64,
 }

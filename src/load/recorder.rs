@@ -2,6 +2,7 @@
 
 use super::command::CommandTemplate;
 use super::outcome::{CommandStats, Latency};
+use super::series::SecondCounts;
 
 /// Counts of one command.
 #[derive(Debug, Default)]
@@ -9,8 +10,34 @@ pub(crate) struct CommandRecorder {
     pub ops: u64,
     pub hits: u64,
     pub misses: u64,
-    pub bytes: u64,
-    pub latency: Latency,
+    pub sent_bytes: u64,
+    pub received_bytes: u64,
+    latency: Latency,
+    /// Counts of the second under way, where a series is wanted.
+    second: Option<Box<SecondCounts>>,
+    /// `ops`, `sent_bytes` and `received_bytes` when the second began.
+    mark: [u64; 3],
+}
+
+impl CommandRecorder {
+    /// Records the latency of `count` operations.
+    #[inline]
+    pub fn latency(&mut self, ns: u64, count: u64) {
+        self.latency.record(ns, count);
+        if let Some(second) = &mut self.second {
+            second.latency.record(ns, count);
+        }
+    }
+
+    fn take_second(&mut self) -> Option<SecondCounts> {
+        let mut counts = std::mem::take(&mut **self.second.as_mut()?);
+        let now = [self.ops, self.sent_bytes, self.received_bytes];
+        let [ops, sent, received] = std::mem::replace(&mut self.mark, now);
+        counts.ops = self.ops - ops;
+        counts.sent_bytes = self.sent_bytes - sent;
+        counts.received_bytes = self.received_bytes - received;
+        Some(counts)
+    }
 }
 
 /// Counts of all commands of one thread in one window.
@@ -21,11 +48,23 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    /// Nothing counted yet.
-    pub fn new(commands: usize) -> Recorder {
+    /// Nothing counted yet; with `seconds` what is counted can be taken out second by second.
+    pub fn new(commands: usize, seconds: bool) -> Recorder {
+        let command = |_| CommandRecorder {
+            second: seconds.then(Box::default),
+            ..CommandRecorder::default()
+        };
         Recorder {
-            commands: (0..commands).map(|_| CommandRecorder::default()).collect(),
+            commands: (0..commands).map(command).collect(),
         }
+    }
+
+    /// What was counted since the last call, by command.
+    pub fn take_second(&mut self) -> Vec<SecondCounts> {
+        self.commands
+            .iter_mut()
+            .filter_map(CommandRecorder::take_second)
+            .collect()
     }
 
     /// Adds what another thread counted.
@@ -34,7 +73,8 @@ impl Recorder {
             mine.ops += theirs.ops;
             mine.hits += theirs.hits;
             mine.misses += theirs.misses;
-            mine.bytes += theirs.bytes;
+            mine.sent_bytes += theirs.sent_bytes;
+            mine.received_bytes += theirs.received_bytes;
             mine.latency.merge(&theirs.latency);
         }
     }
@@ -53,7 +93,8 @@ impl Recorder {
                 ops: counts.ops,
                 hits: counts.hits,
                 misses: counts.misses,
-                bytes: counts.bytes,
+                sent_bytes: counts.sent_bytes,
+                received_bytes: counts.received_bytes,
                 latency: counts.latency,
             })
             .collect()

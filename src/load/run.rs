@@ -1,10 +1,11 @@
 //! Starting, steering and ending a run.
 
+use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, SyncSender};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -18,8 +19,12 @@ use super::error::LoadError;
 use super::keys::Rng;
 use super::outcome::{LoadOutcome, WindowId, WindowStats};
 use super::recorder::Recorder;
+use super::series::Collector;
 use super::target::Target;
-use super::worker::{Control, Length, Report, Worker, pin};
+use super::worker::{Control, Length, Report, Seconds, Times, Worker, pin};
+
+/// How often the progress of a run is looked at.
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
 
 /// What a run needs to know beside the load itself.
 #[derive(Debug, Clone, Default)]
@@ -29,6 +34,24 @@ pub struct RunOptions {
     pub cpus: Vec<usize>,
     /// Set from outside to end the run with [`LoadError::Cancelled`].
     pub cancel: Arc<AtomicBool>,
+    /// Percentiles of a series by the second; `None` for no series. A bounded run only has one.
+    pub series: Option<Vec<f64>>,
+    /// Told of every whole second of a bounded run that has a series: its number from 0, and the
+    /// operations in it.
+    pub on_second: Option<OnSecond>,
+}
+
+/// Is called with the number of a second and the operations in it.
+#[derive(Clone)]
+pub struct OnSecond(
+    /// What to call; from the thread that runs the load.
+    pub Arc<dyn Fn(u64, u64) + Send + Sync>,
+);
+
+impl fmt::Debug for OnSecond {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("OnSecond")
+    }
 }
 
 /// A run under way that goes on until it is finished. Its threads end with it.
@@ -47,7 +70,9 @@ struct Threads {
     /// The first thing that went wrong.
     failure: Arc<Mutex<Option<LoadError>>>,
     handles: Vec<JoinHandle<Option<Report>>>,
+    collector: Option<Arc<Mutex<Collector>>>,
     started_ns: u64,
+    started_unix_ns: u128,
 }
 
 impl Running {
@@ -111,13 +136,18 @@ pub fn run(
     options: &RunOptions,
 ) -> Result<LoadOutcome, LoadError> {
     let mut threads = Threads::start(spec, target, options, Length::Specified)?;
-    let reports = threads.join()?;
+    let reports = threads.join(options)?;
     let last_reply_ns = reports.iter().map(|report| report.last_reply_ns).max();
     let end_ns = last_reply_ns.unwrap_or(threads.started_ns);
     let seed = threads.shared.seed;
     let mut windows = threads.windows(reports, &[(WindowId(0), threads.started_ns)], end_ns);
     match windows.pop() {
-        Some(total) => Ok(LoadOutcome { total, seed }),
+        Some(total) => Ok(LoadOutcome {
+            total,
+            series: threads.series(),
+            started_unix_ns: threads.started_unix_ns,
+            seed,
+        }),
         None => Err(LoadError::Thread),
     }
 }
@@ -152,7 +182,18 @@ impl Threads {
             control,
             failure,
             handles: Vec::new(),
+            collector: options
+                .series
+                .as_ref()
+                .filter(|_| length == Length::Specified)
+                .map(|percentiles| {
+                    Arc::new(Mutex::new(Collector::new(
+                        spec.threads as usize,
+                        percentiles,
+                    )))
+                }),
             started_ns: 0,
+            started_unix_ns: 0,
         };
         let mut gates = Vec::new();
         for index in 0..spec.threads {
@@ -169,6 +210,10 @@ impl Threads {
                 index,
                 cpu,
                 length,
+                seconds: threads.collector.clone().map(|collector| Seconds {
+                    collector,
+                    thread: index as usize,
+                }),
             };
             let ready = ready.clone();
             let handle = std::thread::Builder::new()
@@ -196,6 +241,9 @@ impl Threads {
             return Err(threads.take_failure().unwrap_or(LoadError::Thread));
         }
         threads.started_ns = monotonic_ns();
+        threads.started_unix_ns = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(0, |since| since.as_nanos());
         let deadline_ns = match (length, spec.test_time) {
             (Length::Specified, Some(seconds)) => threads
                 .started_ns
@@ -204,16 +252,16 @@ impl Threads {
         };
         for gate in gates {
             // A thread that is gone has left its error behind.
-            let _ = gate.send(deadline_ns);
+            let _ = gate.send(Times {
+                start_ns: threads.started_ns,
+                deadline_ns,
+            });
         }
         Ok(threads)
     }
 
     fn take_failure(&self) -> Option<LoadError> {
-        self.failure
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take()
+        lock(&self.failure).take()
     }
 
     fn check(&self) -> Result<(), LoadError> {
@@ -245,7 +293,21 @@ impl Threads {
     }
 
     /// Waits for all threads to end by themselves.
-    fn join(&mut self) -> Result<Vec<Report>, LoadError> {
+    fn join(&mut self, options: &RunOptions) -> Result<Vec<Report>, LoadError> {
+        if let (Some(collector), Some(OnSecond(on_second))) = (&self.collector, &options.on_second)
+        {
+            let mut told = None;
+            while !self.handles.iter().all(JoinHandle::is_finished) {
+                std::thread::sleep(PROGRESS_INTERVAL);
+                let latest = lock(collector).latest();
+                if latest != told
+                    && let Some((second, ops)) = latest
+                {
+                    on_second(second, ops);
+                    told = latest;
+                }
+            }
+        }
         let reports = self
             .handles
             .drain(..)
@@ -267,6 +329,12 @@ impl Threads {
             .ok_or(LoadError::Thread)
     }
 
+    fn series(&self) -> Vec<super::Second> {
+        self.collector
+            .as_ref()
+            .map_or_else(Vec::new, |collector| lock(collector).take())
+    }
+
     /// Adds up what the threads counted, by window.
     fn windows(
         &self,
@@ -283,7 +351,7 @@ impl Threads {
         order
             .into_iter()
             .map(|id| {
-                let mut total = Recorder::new(self.shared.templates.len());
+                let mut total = Recorder::new(self.shared.templates.len(), false);
                 let mut duration_ns = 0;
                 for (index, (entered_id, from_ns)) in entered.iter().enumerate() {
                     if *entered_id == id {
@@ -329,11 +397,12 @@ struct Thread {
     index: u32,
     cpu: Option<usize>,
     length: Length,
+    seconds: Option<Seconds>,
 }
 
 impl Thread {
     /// Connects, says so to `ready`, waits for the deadline from `gate`, and loads.
-    fn run(self, ready: SyncSender<bool>, gate: Receiver<u64>) -> Option<Report> {
+    fn run(self, ready: SyncSender<bool>, gate: Receiver<Times>) -> Option<Report> {
         let worker = match self.connect() {
             Ok(worker) => worker,
             Err(error) => {
@@ -344,9 +413,9 @@ impl Thread {
         };
         ready.send(true).ok()?;
         drop(ready);
-        // Without a deadline another thread could not connect.
-        let deadline_ns = gate.recv().ok()?;
-        match worker.run(deadline_ns) {
+        // Nothing comes where another thread could not connect.
+        let times = gate.recv().ok()?;
+        match worker.run(times) {
             Ok(report) => Some(report),
             Err(error) => {
                 self.fail(error);
@@ -365,16 +434,21 @@ impl Thread {
             &self.address,
             self.index,
             self.length,
+            self.seconds.clone(),
         )
     }
 
     /// Keeps the first error, and stops the other threads: nothing of the run counts.
     fn fail(&self, error: LoadError) {
-        let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut failure = lock(&self.failure);
         if !self.control.stop.swap(true, Ordering::Relaxed) || failure.is_none() {
             failure.get_or_insert(error);
         }
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn seed(spec: &LoadSpec) -> u64 {

@@ -196,6 +196,7 @@ fn options(workload: &ServerWorkload, cancel: &Cancel) -> RunOptions {
     RunOptions {
         cpus: workload.load_cpus.as_slice().to_vec(),
         cancel: cancel.flag(),
+        ..RunOptions::default()
     }
 }
 
