@@ -41,7 +41,9 @@ pub struct Session {
     opts: Opts,
     rings: Vec<Ring>,
     counters: Vec<Counter>,
+    /// Threads that have events, by attaching or by inheritance; kept while attaching only.
     covered: HashSet<u32>,
+    attaching: bool,
     merge: TimeMerge,
     /// What the records tell.
     pub folder: Folder,
@@ -65,6 +67,7 @@ impl Session {
             rings,
             counters: Vec::new(),
             covered: HashSet::new(),
+            attaching: true,
             merge: TimeMerge::default(),
             warnings: shrunk.into_iter().collect(),
         };
@@ -81,6 +84,8 @@ impl Session {
             Target::Threads(tids) => session.attach_single_threads(tids)?,
             Target::Everything => session.attach_cpus()?,
         }
+        session.attaching = false;
+        session.covered = HashSet::new();
         match (target, session.counters.is_empty()) {
             (Target::OnExec(pid) | Target::Tree(pid), true) => {
                 Err(SampleError::NoProcess { pid: *pid })
@@ -93,11 +98,12 @@ impl Session {
     /// if its maker was: then the maker's ring holds a fork record for it.
     fn attach_tree(&mut self, root: u32) -> Result<(), SampleError> {
         for _ in 0..MOST_SCANS {
-            let before = self.covered.len();
+            // Threads that were inherited meanwhile do not matter: they are covered already.
+            let before = self.counters.len();
             for pid in procfs::process_tree(root) {
                 self.attach_threads(pid, root)?;
             }
-            if self.covered.len() == before {
+            if self.counters.len() == before {
                 return Ok(());
             }
         }
@@ -225,7 +231,9 @@ impl Session {
                 if self.merge.push(record).is_err() {
                     self.folder.losses.damaged += 1;
                 }
-                if let Ok(Record::Fork { tid, .. }) = parse(record, Default::default()) {
+                if self.attaching
+                    && let Ok(Record::Fork { tid, .. }) = parse(record, Default::default())
+                {
                     self.covered.insert(tid);
                 }
             });

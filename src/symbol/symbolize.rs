@@ -128,9 +128,13 @@ fn parsed(bytes: &[u8]) -> Option<object::File<'_>> {
 /// Fills what debug information does not tell from the symbol table.
 fn complete(mut found: Vec<Symbol>, from_table: impl FnOnce() -> Option<String>) -> Vec<Symbol> {
     match found.last_mut() {
-        Some(outermost) if outermost.name.is_empty() => match from_table() {
-            Some(name) => outermost.name = demangle(&name),
-            None => return Vec::new(),
+        // In C++, what only one file sees has its bare name in debug information.
+        Some(outermost) if !outermost.name.contains("::") => match from_table() {
+            Some(name) if outermost.name.is_empty() || is_mangled(&name) => {
+                outermost.name = demangle(&name);
+            }
+            None if outermost.name.is_empty() => return Vec::new(),
+            _ => {}
         },
         Some(_) => {}
         None => found.extend(from_table().map(|name| plain(demangle(&name)))),
@@ -141,6 +145,10 @@ fn complete(mut found: Vec<Symbol>, from_table: impl FnOnce() -> Option<String>)
         }
     }
     found
+}
+
+fn is_mangled(name: &str) -> bool {
+    name.starts_with("_Z") || name.starts_with("_R")
 }
 
 fn damaged(file: &ModuleFile, what: &str, effect: &str) -> String {

@@ -55,8 +55,12 @@ impl UnwindInfo {
             Some((range, Arc::from(data.as_ref())))
         };
         let eh_frame = data(".eh_frame");
+        let eh_frame_hdr = data(".eh_frame_hdr").filter(|(hdr, bytes)| {
+            let frames = eh_frame.as_ref().map(|(range, _)| range);
+            frames.is_some_and(|frames| is_sound_index(bytes, hdr.start, frames))
+        });
         Self {
-            eh_frame_hdr: data(".eh_frame_hdr"),
+            eh_frame_hdr,
             // Only where there is nothing better.
             debug_frame: match eh_frame {
                 Some(_) => None,
@@ -101,6 +105,45 @@ impl UnwindInfo {
     pub fn is_empty(&self) -> bool {
         self.eh_frame.is_none() && self.debug_frame.is_none()
     }
+}
+
+/// Returns whether an `.eh_frame_hdr` is the usual sorted table and all of it points into
+/// `.eh_frame`. Without it framehop makes an index of its own; with a damaged one it goes astray.
+///
+/// The format is that of the Linux Standard Base: version 1, then the encodings of the pointer to
+/// `.eh_frame` (0x1b: relative to itself), of the count (0x03) and of the table (0x3b: relative to
+/// the header), all in four bytes.
+fn is_sound_index(bytes: &[u8], start: u64, frames: &Range<u64>) -> bool {
+    let word = |at: usize| -> Option<i64> {
+        let bytes = bytes.get(at..at.checked_add(4)?)?;
+        Some(i32::from_le_bytes(bytes.try_into().ok()?).into())
+    };
+    if bytes.get(..4) != Some(&[1, 0x1b, 0x03, 0x3b]) {
+        return false;
+    }
+    let (Some(pointer), Some(count)) = (word(4), word(8)) else {
+        return false;
+    };
+    if start.wrapping_add(4).wrapping_add_signed(pointer) != frames.start {
+        return false;
+    }
+    let count = count as u32 as usize;
+    let Some(table) = count
+        .checked_mul(8)
+        .and_then(|len| bytes.get(12..len.checked_add(12)?))
+    else {
+        return false;
+    };
+    let mut last = i32::MIN;
+    table.chunks_exact(8).all(|entry| {
+        let half = |at: usize| {
+            i32::from_le_bytes([entry[at], entry[at + 1], entry[at + 2], entry[at + 3]])
+        };
+        let (function, frame) = (half(0), half(4));
+        let is_sorted = last <= function;
+        last = function;
+        is_sorted && frames.contains(&start.wrapping_add_signed(frame.into()))
+    })
 }
 
 /// Finds the functions whose frame holds the registers of interrupted code: those with an `S` in the

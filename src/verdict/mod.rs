@@ -11,6 +11,7 @@ mod moved;
 mod outlook;
 mod paired;
 mod relations;
+mod sequential;
 
 pub use crate::plan::Direction;
 pub use compare::{compare, compare_knowing};
@@ -18,3 +19,4 @@ pub use model::{
     Comparison, CostVerdict, Explained, FunctionNote, FunctionStatus, FunctionVerdict,
     GroupProposal, MetricVerdict, TrialMeasurement, Verdict, WelchSummary,
 };
+pub use sequential::{Decision, Purchase, StopReason, decide, what_more_blocks_buy};
