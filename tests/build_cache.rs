@@ -1,5 +1,8 @@
 //! What is built once, what is built again, and who waits for whom.
 
+// What is outside the test functions is a test all the same.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 mod builds;
 mod repository;
 

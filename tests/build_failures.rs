@@ -1,5 +1,8 @@
 //! Builds that go wrong: what is said, and that nothing stays behind.
 
+// What is outside the test functions is a test all the same.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 mod builds;
 mod repository;
 

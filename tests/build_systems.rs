@@ -1,5 +1,8 @@
 //! Every build system that is recognised: what it makes, and that equal code is the same program.
 
+// What is outside the test functions is a test all the same.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 mod builds;
 mod repository;
 

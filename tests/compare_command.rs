@@ -1,5 +1,8 @@
 //! Comparing two commits of a command: build, run, read its number, judge, report.
 
+// What is outside the test functions is a test all the same.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 mod common;
 
 use common::TestRepo;

@@ -1,5 +1,8 @@
 //! Bad input of `compare`: each with a clear error and exit code 2.
 
+// What is outside the test functions is a test all the same.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 mod common;
 
 use common::{TestRepo, perfblame};

@@ -1,5 +1,8 @@
 //! Comparing a real server, and what is left when perfblame is stopped in the middle.
 
+// What is outside the test functions is a test all the same.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 mod common;
 
 use std::process::{Child, Stdio};

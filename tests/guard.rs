@@ -1,5 +1,8 @@
 //! The guard: nothing that a command starts outlives it.
 
+// What is outside the test functions is a test all the same.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};

@@ -1,6 +1,9 @@
 //! Servers that close, stall, cut short, answer wrongly, too much or too little: each ends the run
 //! with an error that names the connection, the last command and what came back.
 
+// What is outside the test functions is a test all the same.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::process::{Command, Output};

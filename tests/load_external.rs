@@ -1,5 +1,8 @@
 //! Other programs as the load: recorded output printed by a stub, and a real redis-benchmark.
 
+// What is outside the test functions is a test all the same.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 mod servers;
 
 use std::path::Path;

@@ -1,5 +1,8 @@
 //! The load generator against a real Redis.
 
+// What is outside the test functions is a test all the same.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 mod servers;
 
 use std::sync::Arc;

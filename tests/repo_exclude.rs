@@ -1,5 +1,8 @@
 //! Where the store is, and that `git status` does not see it.
 
+// What is outside the test functions is a test all the same.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 mod repository;
 
 use std::fs;

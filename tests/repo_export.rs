@@ -1,5 +1,8 @@
 //! What an export writes, and what it refuses to write.
 
+// What is outside the test functions is a test all the same.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 mod repository;
 
 use std::fs;

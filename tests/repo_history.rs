@@ -1,5 +1,8 @@
 //! Walks, ancestors, classes and changes.
 
+// What is outside the test functions is a test all the same.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 mod repository;
 
 use perfblame::repo::{

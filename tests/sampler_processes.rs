@@ -1,5 +1,8 @@
 //! Process trees, threads, late and deleted code, namespaces.
 
+// What is outside the test functions is a test all the same.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 mod truth;
 
 use std::process::{Command, Stdio};

@@ -1,5 +1,8 @@
 //! Stacks of programs whose truth is known, by frame pointers and by call frame information.
 
+// What is outside the test functions is a test all the same.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 mod truth;
 
 use truth::{FRAME_POINTERS, NO_FRAME_POINTERS, Recording, Truth};

@@ -1,5 +1,8 @@
 //! Names: separate debug files, C++, functions of the same name, damaged files.
 
+// What is outside the test functions is a test all the same.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 mod truth;
 
 use std::fs::File;

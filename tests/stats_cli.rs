@@ -1,5 +1,8 @@
 //! `perfblame stats` on the published kernel benchmarks, and on files that are not in order.
 
+// What is outside the test functions is a test all the same.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::process::{Command, Output};

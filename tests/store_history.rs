@@ -1,5 +1,8 @@
 //! `perfblame history`.
 
+// What is outside the test functions is a test all the same.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 mod repository;
 
 use std::path::Path;

@@ -282,7 +282,8 @@ fn reference_trend(s2: &[f64], count: &[f64]) -> Vec<f64> {
 
 /// Least squares of two coefficients, neither below 0.
 fn nnls(rows: &[([f64; 2], f64)]) -> [f64; 2] {
-    let sum = |f: &dyn Fn(&([f64; 2], f64)) -> f64| rows.iter().map(f).sum::<f64>();
+    type Row = ([f64; 2], f64);
+    let sum = |f: &dyn Fn(&Row) -> f64| rows.iter().map(f).sum::<f64>();
     let (xx, xz, zz) = (
         sum(&|r| r.0[0] * r.0[0]),
         sum(&|r| r.0[0] * r.0[1]),

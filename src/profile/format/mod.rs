@@ -1,7 +1,7 @@
 //! Forms in which profiles are kept and exchanged. Pure parsers and writers.
 //!
 //! A form is told by its content, so that an ending may lie. Everything is read into a
-//! [`Profile`](super::Profile); counts of samples go in and out without loss.
+//! [`Profile`]; counts of samples go in and out without loss.
 
 mod builder;
 mod error;
