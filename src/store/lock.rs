@@ -54,6 +54,7 @@ impl FileLock {
         stop: &dyn Fn() -> bool,
     ) -> std::io::Result<Option<Self>> {
         let mut told = false;
+        let mut looked = false;
         loop {
             if let Some(lock) = Self::try_acquire(path)? {
                 return Ok(Some(lock));
@@ -61,10 +62,13 @@ impl FileLock {
             if stop() {
                 return Ok(None);
             }
-            if !told {
+            // A holder writes its number just after it took the lock: a second look finds it.
+            let holder = Self::holder(path);
+            if !told && (holder.is_some() || looked) {
                 told = true;
-                waits(Self::holder(path));
+                waits(holder);
             }
+            looked = true;
             std::thread::sleep(PAUSE);
         }
     }
