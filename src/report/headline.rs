@@ -73,6 +73,16 @@ pub(super) fn telling_cost(function: &FunctionVerdict) -> (&'static str, &CostVe
     }
 }
 
+/// The change of a cost as a table shows it: `new`, `gone`, a change in per cent, or a dash.
+pub(super) fn change_text(function: &FunctionVerdict, cost: &CostVerdict) -> String {
+    match (function.status, cost.change_pct) {
+        (FunctionStatus::New, _) => "new".to_string(),
+        (FunctionStatus::Gone, _) => "gone".to_string(),
+        (FunctionStatus::Both, Some(pct)) => number::change(pct),
+        (FunctionStatus::Both, None) => "–".to_string(),
+    }
+}
+
 /// The verdict of a function: that of the cost which carries it.
 pub(super) fn function_verdict(function: &FunctionVerdict) -> Verdict {
     telling_cost(function).1.verdict

@@ -2,10 +2,12 @@
 
 use std::fmt::Write as _;
 
-use crate::verdict::{FunctionStatus, FunctionVerdict, MetricVerdict, Verdict};
+use crate::verdict::{FunctionVerdict, MetricVerdict, Verdict};
 
 use super::escape::{markdown, markdown_code};
-use super::headline::{Outcome, Segment, function_verdict, headline, note_text, telling_cost};
+use super::headline::{
+    Outcome, Segment, change_text, function_verdict, headline, note_text, telling_cost,
+};
 use super::text::short;
 use super::{CompareReport, number};
 
@@ -105,12 +107,7 @@ fn functions<'a>(out: &mut String, rows: impl Iterator<Item = &'a FunctionVerdic
     out.push_str("| :-- | :-- | --: | --: | --: | --: | :-- |\n");
     for function in rows {
         let (which, cost) = telling_cost(function);
-        let change = match (function.status, cost.change_pct) {
-            (FunctionStatus::New, _) => "new".to_string(),
-            (FunctionStatus::Gone, _) => "gone".to_string(),
-            (FunctionStatus::Both, Some(pct)) => number::change(pct),
-            (FunctionStatus::Both, None) => "–".to_string(),
-        };
+        let change = change_text(function, cost);
         let mut answer = verdict(cost.verdict).to_string();
         for note in &function.notes {
             let _ = write!(answer, ", {}", markdown(&note_text(note)));

@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 
 use unicode_width::UnicodeWidthStr as _;
 
-use crate::verdict::{FunctionStatus, FunctionVerdict, MetricVerdict, Verdict};
+use crate::verdict::{FunctionVerdict, MetricVerdict, Verdict};
 
-use super::headline::{Outcome, function_verdict, headline, note_text, telling_cost};
+use super::headline::{Outcome, change_text, function_verdict, headline, note_text, telling_cost};
 use super::{CompareReport, Side, escape::plain, number};
 
 /// Narrowest table that is drawn, in columns; a narrower terminal wraps.
@@ -174,12 +174,7 @@ impl Page {
 
     fn function(&self, out: &mut String, function: &FunctionVerdict) {
         let (which, cost) = telling_cost(function);
-        let change = match (function.status, cost.change_pct) {
-            (FunctionStatus::New, _) => "new".to_string(),
-            (FunctionStatus::Gone, _) => "gone".to_string(),
-            (FunctionStatus::Both, Some(pct)) => number::change(pct),
-            (FunctionStatus::Both, None) => "–".to_string(),
-        };
+        let change = change_text(function, cost);
         let _ = writeln!(
             out,
             "{} {:<4} {:>7} {:>7} {:>8} {:>6}  {}",

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 
 use crate::report::escape::{plain, xml};
-use crate::report::headline::{note_text, telling_cost};
+use crate::report::headline::{change_text, note_text, telling_cost};
 use crate::report::{CompareReport, number};
 use crate::verdict::{CostVerdict, FunctionStatus, FunctionVerdict};
 
@@ -44,12 +44,7 @@ pub(super) fn section(report: &CompareReport) -> String {
 
 fn row(out: &mut String, function: &FunctionVerdict) {
     let (which, cost) = telling_cost(function);
-    let change = match (function.status, cost.change_pct) {
-        (FunctionStatus::New, _) => "new".to_string(),
-        (FunctionStatus::Gone, _) => "gone".to_string(),
-        (FunctionStatus::Both, Some(pct)) => number::change(pct),
-        (FunctionStatus::Both, None) => "–".to_string(),
-    };
+    let change = change_text(function, cost);
     let _ = write!(
         out,
         "<tr><td><span class=\"pill {class}\">{class}</span></td><td class=\"name\"><code>{}</code></td>\
