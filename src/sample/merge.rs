@@ -84,3 +84,95 @@ impl TimeMerge {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::encode::Encoded;
+    use super::*;
+
+    /// Records of a ring in one round, by time; each carries its own number as its count.
+    type Rounds = Vec<Vec<Vec<u64>>>;
+
+    /// Feeds rounds of rings to a merge; returns the times in the order of release.
+    fn merged(rounds: &Rounds, starts: &[u64]) -> Vec<u64> {
+        let mut merge = TimeMerge::default();
+        let mut released = Vec::new();
+        let mut take = |bytes: &[u8]| released.push(time_of(bytes).unwrap());
+        for (rings, start) in rounds.iter().zip(starts) {
+            merge.begin_round(*start);
+            for time in rings.iter().flatten() {
+                merge.push(&Encoded::lost(1, *time).0).unwrap();
+            }
+            merge.end_round(&mut take);
+        }
+        merge.finish(&mut take);
+        released
+    }
+
+    #[test]
+    fn what_may_still_be_preceded_waits() {
+        let mut merge = TimeMerge::default();
+        let mut released = Vec::new();
+        merge.begin_round(100);
+        merge.push(&Encoded::lost(1, 90).0).unwrap();
+        merge.push(&Encoded::lost(1, 110).0).unwrap();
+        merge.end_round(|_| panic!("too early"));
+        merge.begin_round(200);
+        // Written late by another CPU.
+        merge.push(&Encoded::lost(1, 80).0).unwrap();
+        merge.push(&Encoded::lost(1, 190).0).unwrap();
+        merge.end_round(|bytes| released.push(time_of(bytes).unwrap()));
+        assert_eq!(released, [80, 90]);
+        merge.begin_round(300);
+        merge.end_round(|bytes| released.push(time_of(bytes).unwrap()));
+        assert_eq!(released, [80, 90, 110, 190]);
+    }
+
+    #[test]
+    fn damaged_records_are_refused() {
+        let mut merge = TimeMerge::default();
+        merge.begin_round(1);
+        assert!(merge.push(&[]).is_err());
+        assert!(merge.push(&[1, 2, 3]).is_err());
+        merge.finish(|_| panic!("nothing was taken"));
+    }
+
+    proptest! {
+        /// Records that reach a ring before the round after next are released in order of time,
+        /// and none is lost or doubled.
+        #[test]
+        fn records_come_out_in_order(
+            records in proptest::collection::vec((0_u64..1000, 0_usize..4, 0_usize..2), 0..200),
+        ) {
+            let starts: Vec<u64> = (1..=12).map(|round| round * 100).collect();
+            let mut rounds: Rounds = vec![vec![Vec::new(); 4]; starts.len()];
+            for (time, ring, late) in &records {
+                // Read in the first round that starts after it, or in the one after that.
+                let first = starts.iter().position(|start| start > time).unwrap();
+                rounds[first + late][*ring].push(*time);
+            }
+            let released = merged(&rounds, &starts);
+            let mut expected: Vec<u64> = records.iter().map(|(time, _, _)| *time).collect();
+            expected.sort_unstable();
+            prop_assert_eq!(released, expected);
+        }
+
+        /// Whatever the times, nothing is lost or doubled.
+        #[test]
+        fn nothing_is_lost(
+            rounds in proptest::collection::vec(
+                proptest::collection::vec(proptest::collection::vec(any::<u64>(), 0..5), 0..4),
+                0..8,
+            ),
+            starts in proptest::collection::vec(any::<u64>(), 8),
+        ) {
+            let mut released = merged(&rounds, &starts);
+            let mut expected: Vec<u64> = rounds.iter().flatten().flatten().copied().collect();
+            released.sort_unstable();
+            expected.sort_unstable();
+            prop_assert_eq!(released, expected);
+        }
+    }
+}

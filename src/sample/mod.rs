@@ -9,6 +9,8 @@ mod attributes;
 mod availability;
 mod code_map;
 mod context_tree;
+#[cfg(test)]
+mod encode;
 mod error;
 mod event;
 mod fast_hash;

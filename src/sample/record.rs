@@ -361,3 +361,127 @@ impl<'a> Reader<'a> {
         &self.0[..end]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::encode::{Encoded, SampleParts};
+    use super::*;
+
+    const WITH_ALL: Layout = Layout {
+        call_chain: true,
+        user_state: true,
+    };
+
+    #[test]
+    fn records_are_read_as_they_are_written() {
+        let written = SampleParts {
+            ip: 0x1000,
+            pid: 7,
+            tid: 8,
+            time: 99,
+            period: 1_001_001,
+            kernel: true,
+            chain: vec![u64::MAX - 127, 0x1000, u64::MAX - 511, 0x2000],
+            registers: Some([3, 2, 1]),
+            stack: vec![1, 2, 3, 4, 5, 6, 7, 8],
+        };
+        let bytes = Encoded::sample(&written, WITH_ALL).0;
+        assert_eq!(time_of(&bytes), Ok(99));
+        let Record::Sample(sample) = parse(&bytes, WITH_ALL).unwrap() else {
+            panic!("no sample");
+        };
+        assert_eq!((sample.mode, sample.ip), (CpuMode::Kernel, 0x1000));
+        assert_eq!((sample.pid, sample.tid, sample.time), (7, 8, 99));
+        assert_eq!(sample.period, 1_001_001);
+        assert_eq!(sample.call_chain.iter().collect::<Vec<_>>(), written.chain);
+        let user = sample.user.unwrap();
+        assert_eq!(user.registers[..3], [3, 2, 1]);
+        assert_eq!(user.stack, written.stack);
+    }
+
+    #[test]
+    fn side_band_records_are_read() {
+        let layout = Layout::default();
+        let mmap = Encoded::mmap(7, 0x1000, 0x2000, 0x3000, "/lib/a b.so", &[0xab; 20], 5).0;
+        assert_eq!(
+            parse(&mmap, layout),
+            Ok(Record::Mmap(Mmap {
+                pid: 7,
+                start: 0x1000,
+                len: 0x2000,
+                file_offset: 0x3000,
+                path: b"/lib/a b.so",
+                build_id: Some(&[0xab; 20]),
+            }))
+        );
+        assert_eq!(time_of(&mmap), Ok(5));
+        let comm = Encoded::comm(7, 8, "name", true, 6).0;
+        assert_eq!(
+            parse(&comm, layout),
+            Ok(Record::Comm {
+                pid: 7,
+                tid: 8,
+                name: b"name",
+                exec: true
+            })
+        );
+        let fork = Encoded::fork((9, 10), (7, 8), 6).0;
+        assert_eq!(
+            parse(&fork, layout),
+            Ok(Record::Fork {
+                pid: 9,
+                tid: 10,
+                parent_pid: 7,
+                parent_tid: 8
+            })
+        );
+        let exit = Encoded::exit((9, 10), (7, 8), 6).0;
+        assert_eq!(parse(&exit, layout), Ok(Record::Exit { pid: 9, tid: 10 }));
+        let lost = Encoded::lost(41, 6).0;
+        assert_eq!(parse(&lost, layout), Ok(Record::Lost { count: 41 }));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read_without_harm(
+            bytes in proptest::collection::vec(any::<u8>(), 0..300),
+            call_chain: bool,
+            user_state: bool,
+        ) {
+            let layout = Layout { call_chain, user_state };
+            let _ = parse(&bytes, layout);
+            let _ = time_of(&bytes);
+        }
+
+        #[test]
+        fn any_body_of_a_known_kind_is_read_without_harm(
+            kind in 1_u32..20,
+            misc: u16,
+            body in proptest::collection::vec(any::<u8>(), 0..300),
+        ) {
+            let bytes = Encoded::raw(kind, misc, &body).0;
+            let _ = parse(&bytes, WITH_ALL);
+            let _ = time_of(&bytes);
+        }
+
+        #[test]
+        fn a_sample_that_is_cut_anywhere_is_an_error(
+            chain in proptest::collection::vec(any::<u64>(), 0..20),
+            stack in proptest::collection::vec(any::<u64>(), 1..20),
+            cut in 1_usize..2000,
+        ) {
+            let parts = SampleParts {
+                chain,
+                registers: Some([1; 3]),
+                stack: stack.iter().flat_map(|word| word.to_ne_bytes()).collect(),
+                ..SampleParts::default()
+            };
+            let bytes = Encoded::sample(&parts, WITH_ALL).0;
+            prop_assert!(parse(&bytes, WITH_ALL).is_ok());
+            let short = &bytes[..bytes.len() - cut.min(bytes.len())];
+            prop_assert!(parse(short, WITH_ALL).is_err());
+        }
+    }
+}
