@@ -6,7 +6,7 @@ use anyhow::{Context as _, bail};
 
 use crate::profile::format::folded::{Column, parse};
 use crate::report::diff::{self, DiffTree, Options, Run, SavedRuns, Side};
-use crate::report::write_atomically;
+use crate::report::{plain, write_atomically};
 
 use super::Exit;
 use super::profile_input::FoldedInput;
@@ -83,6 +83,19 @@ pub fn run(args: Args) -> anyhow::Result<Exit> {
     );
     write_atomically(&args.output, svg.as_bytes())?;
     eprintln!("{subtitle}");
+    if let Some(runs) = &judgement {
+        let lines: Vec<String> = runs
+            .changed()
+            .iter()
+            .map(|line| plain(line).into_owned())
+            .collect();
+        super::print(
+            &lines
+                .iter()
+                .map(|line| format!("{line}\n"))
+                .collect::<String>(),
+        )?;
+    }
     if base.len() != head.len() {
         eprintln!(
             "warning: {} runs of base and {} of head: runs are paired in the order given, the rest \

@@ -89,7 +89,7 @@ pub(super) fn function_verdict(function: &FunctionVerdict) -> Verdict {
 }
 
 /// Whether a note says that the change is not the function's own doing.
-fn is_explained_away(function: &FunctionVerdict) -> bool {
+pub(super) fn is_explained_away(function: &FunctionVerdict) -> bool {
     function.notes.iter().any(|note| match note {
         FunctionNote::Moved { .. }
         | FunctionNote::Grouped { .. }

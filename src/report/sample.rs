@@ -219,18 +219,12 @@ pub(crate) fn with_names(mut report: CompareReport, name: &str) -> CompareReport
     report
 }
 
-/// Writes the example report, to be looked at: `cargo test -- --ignored example_report`.
 #[test]
-#[ignore = "writes files for a person to look at"]
-fn example_report() {
-    let dir = std::path::Path::new("/tmp/report-example");
-    let read = |name: &str| {
-        let text = std::fs::read_to_string(format!("/tmp/{name}")).unwrap();
-        text.lines().map(str::to_string).collect()
-    };
-    let profiles = super::Profiles {
-        base: read("report-base.folded"),
-        head: read("report-head.folded"),
-    };
-    super::write_all(dir, &report(), &profiles).unwrap();
+fn the_fixture_is_this_report() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/report/report.json");
+    let rendered = super::json::render(&report());
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(path, &rendered).unwrap();
+    }
+    assert_eq!(std::fs::read_to_string(path).unwrap(), rendered);
 }

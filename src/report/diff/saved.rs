@@ -2,8 +2,12 @@
 
 use crate::plan::Judging;
 use crate::profile::{FunctionTable, format::folded};
+use crate::report::headline::{is_explained_away, telling_cost};
+use crate::report::number;
 use crate::stats::blocks_to_reach;
-use crate::verdict::{Comparison, FunctionVerdict, TrialMeasurement, compare};
+use crate::verdict::{
+    Comparison, FunctionStatus, FunctionVerdict, TrialMeasurement, Verdict, compare,
+};
 
 use super::function::{Judged, verdicts_of_shares};
 use super::tree::{DiffTree, Run, Side};
@@ -52,14 +56,35 @@ impl SavedRuns {
                 self.pairs
             );
         }
-        let functions = &self.comparison.functions;
-        let worse = functions.iter().filter(|f| f.is_regression()).count();
-        let changed = functions.iter().filter(|f| f.is_flagged()).count();
         format!(
-            "{} runs a side: {worse} functions regressed, {} others changed, at {alpha} over all functions",
-            self.pairs,
-            changed - worse
+            "{} runs a side, judged at {alpha} over all functions",
+            self.pairs
         )
+    }
+
+    /// The functions that changed by their own doing, a line each; names are unescaped.
+    pub fn changed(&self) -> Vec<String> {
+        let functions = self.comparison.functions.iter();
+        let changed =
+            functions.filter(|f| telling_cost(f).1.verdict.is_flagged() && !is_explained_away(f));
+        changed
+            .map(|function| {
+                let (which, cost) = telling_cost(function);
+                let word = match (function.status, cost.verdict) {
+                    (FunctionStatus::New, _) => "new",
+                    (FunctionStatus::Gone, _) => "gone",
+                    (FunctionStatus::Both, Verdict::Regressed) => "regressed",
+                    (FunctionStatus::Both, _) => "improved",
+                };
+                format!(
+                    "{word:<10} {which:<4} {:>6} → {:>6} % {:>8}  {}",
+                    number::share(cost.base_share_pct),
+                    number::share(cost.head_share_pct),
+                    cost.change_pct.map_or(String::new(), number::change),
+                    function.name
+                )
+            })
+            .collect()
     }
 
     /// Whether a function regressed.
