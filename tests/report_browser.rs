@@ -1,16 +1,15 @@
 //! The report and the differential flame graph in headless Chromium (Debian's `chromium`).
 //!
-//! Each test adds a script to a copy of the page. It does with the page what a person would, by
-//! events, and leaves what it saw in an element that `--dump-dom` prints.
+//! The tests do with the pages what a person would: they click, type and press keys. Pictures of
+//! what they see are written into `$PERFBLAME_SCREENSHOTS`, where that is set.
+
+mod browser;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
+use browser::{DESKTOP, PHONE, Page, Screen};
 use perfblame::report::{CompareReport, Profiles, write_all};
-use serde_json::Value;
-
-const CHROMIUM: &str = "/usr/bin/chromium";
 
 fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -51,244 +50,329 @@ fn report() -> CompareReport {
     report
 }
 
-/// Opens a page, runs `script` in it, and returns what it left; fails on any word in the console
-/// and on any request but for the page itself.
-fn in_browser(page: &Path, width: u32, script: &str) -> Value {
-    assert!(
-        Path::new(CHROMIUM).exists(),
-        "this test needs Debian's chromium: apt-get install chromium"
-    );
-    let dir = tempfile::tempdir().expect("a directory");
-    let source = fs::read_to_string(page).expect("the page is there");
-    let probe = format!(
-        "<script>addEventListener('load',()=>setTimeout(()=>{{\
-         const seen={{}};\
-         const click=(e)=>e.dispatchEvent(new MouseEvent('click',{{bubbles:true}}));\
-         const type=(e,t)=>{{e.value=t;e.dispatchEvent(new Event('input',{{bubbles:true}}));}};\
-         const wait=(ms)=>new Promise((r)=>setTimeout(r,ms));\
-         (async()=>{{{script}}})().catch((e)=>{{seen.error=String(e);}}).finally(()=>{{\
-         const out=document.createElementNS('http://www.w3.org/1999/xhtml','pre');out.id='probe';\
-         out.textContent=JSON.stringify(seen);document.documentElement.append(out);}});}},50));</script>"
-    );
-    let is_svg = page.extension().is_some_and(|ending| ending == "svg");
-    let probed = match is_svg {
-        // Within CDATA, since XML reads a script as markup.
-        true => {
-            let probe = probe
-                .replace("<script>", "<script><![CDATA[")
-                .replace("</script>", "]]></script>");
-            source.replace("</svg>\n", &format!("{probe}</svg>\n"))
-        }
-        false => source.replace("</body>", &format!("{probe}</body>")),
-    };
-    let copy = dir.path().join(match is_svg {
-        true => "page.svg",
-        false => "page.html",
-    });
-    fs::write(&copy, probed).expect("it can be written");
-    let net_log = dir.path().join("net.json");
-    let output = Command::new(CHROMIUM)
-        .args([
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--disable-quic",
-            "--no-first-run",
-            "--disable-background-networking",
-            "--disable-component-update",
-            "--disable-sync",
-            "--enable-logging=stderr",
-            "--virtual-time-budget=20000",
-            "--dump-dom",
-        ])
-        .arg(format!("--window-size={width},900"))
-        .arg(format!(
-            "--user-data-dir={}",
-            dir.path().join("user").display()
-        ))
-        .arg(format!("--log-net-log={}", net_log.display()))
-        .arg(format!("file://{}", copy.display()))
-        .stdin(Stdio::null())
-        .output()
-        .expect("chromium starts");
-    let dom = String::from_utf8_lossy(&output.stdout);
-    let log = String::from_utf8_lossy(&output.stderr);
-    let console: Vec<&str> = log
-        .lines()
-        .filter(|line| line.contains("CONSOLE"))
-        .collect();
-    assert!(console.is_empty(), "the console is not empty: {console:#?}");
-    let requests = fs::read_to_string(&net_log).unwrap_or_default();
-    for scheme in ["\"url\":\"http://", "\"url\":\"https://", "\"url\":\"ws"] {
-        assert!(!requests.contains(scheme), "the page asks for {scheme}…");
-    }
-    let start = dom.find("id=\"probe\">").expect("the probe ran") + "id=\"probe\">".len();
-    let end = dom[start..].find("</pre>").expect("the probe ends") + start;
-    let text = dom[start..end]
-        .replace("&lt;", "<")
-        .replace("&gt;", ">")
-        .replace("&amp;", "&");
-    let seen: Value = serde_json::from_str(&text).expect("the probe left JSON");
-    assert_eq!(seen["error"], Value::Null, "{seen}");
-    seen
-}
-
 fn written() -> tempfile::TempDir {
     let dir = tempfile::tempdir().expect("a directory");
     write_all(dir.path(), &report(), &profiles()).expect("it is written");
     dir
 }
 
+/// Opens one of the report's files.
+fn open(dir: &tempfile::TempDir, name: &str, screen: Screen) -> Page {
+    Page::open(&dir.path().join(name), screen)
+}
+
+#[test]
+fn what_a_page_says_or_asks_for_is_seen() {
+    let dir = tempfile::tempdir().expect("a directory");
+    fs::write(
+        dir.path().join("loud.html"),
+        "<!DOCTYPE html><img src=\"http://127.0.0.1:9/x.png\"><script>console.warn('a word');\
+         setTimeout(() => { throw new Error('thrown'); }, 0)</script>",
+    )
+    .expect("it is written");
+    let mut page = open(&dir, "loud.html", DESKTOP);
+    page.eval("new Promise((done) => setTimeout(done, 200))");
+    let console = page.console.join("\n");
+    assert!(console.contains("a word"), "{console}");
+    assert!(console.contains("thrown"), "{console}");
+    assert!(page.requests.iter().any(|url| url.contains("x.png")));
+}
+
+const ROWS: &str = "[...document.querySelectorAll('#fn-table tr.row')]";
+const FIRST: &str = "document.querySelector('#fn-table tr.row code').textContent";
+const COUNT: &str = "document.getElementById('fn-count').textContent";
+
 #[test]
 fn functions_are_sorted_and_filtered() {
     let dir = written();
-    let seen = in_browser(
-        &dir.path().join("report.html"),
-        1200,
-        "const rows=()=>[...document.querySelectorAll('#fn-table tr.row')];\
-         const first=()=>rows()[0].querySelector('code').textContent;\
-         seen.count=document.getElementById('fn-count').textContent;\
-         seen.rendered=rows().length;seen.first=first();\
-         click(document.querySelector('th[data-sort=self] button'));seen.bySelf=first();\
-         seen.sorted=document.querySelector('th[data-sort=self]').getAttribute('aria-sort');\
-         click(document.querySelector('th[data-sort=name] button'));seen.byName=first();\
-         click(document.querySelector('th[data-sort=name] button'));seen.byNameDown=first();\
-         type(document.getElementById('fn-filter'),'FUNCTION_49');await wait(200);\
-         seen.filtered=document.getElementById('fn-count').textContent;\
-         type(document.getElementById('fn-filter'),'');\
-         const select=document.getElementById('fn-verdict');select.value='regressed';\
-         select.dispatchEvent(new Event('change'));await wait(200);seen.regressed=rows().length;\
-         click(rows()[0]);seen.opened=document.querySelectorAll('tr.more').length;\
-         seen.expanded=rows()[0].querySelector('button').getAttribute('aria-expanded');\
-         seen.broken=window.broken===undefined;seen.images=document.images.length;",
-    );
-    assert_eq!(seen["count"], "5,006 functions");
+    let mut page = open(&dir, "report.html", DESKTOP);
+    assert_eq!(page.text(COUNT), "5,006 functions");
     // The rest comes as one scrolls: 5,000 rows at once would not be smooth.
-    assert!(
-        seen["rendered"].as_u64().expect("a number") <= 1_000,
-        "{seen}"
+    assert_eq!(page.eval(&format!("{ROWS}.length")), 100);
+    assert_eq!(page.text(FIRST), "accountClientMemory");
+
+    let heading = |name: &str| format!("document.querySelector('th[data-sort={name}] button')");
+    page.click(&heading("self"));
+    assert_eq!(page.text(FIRST), "execute");
+    assert_eq!(
+        page.text("document.querySelector('th[data-sort=self]').ariaSort"),
+        "descending"
     );
-    assert_eq!(seen["first"], "accountClientMemory");
-    assert_eq!(seen["bySelf"], "execute");
-    assert_eq!(seen["sorted"], "descending");
-    assert!(
-        seen["byName"]
-            .as_str()
-            .expect("a name")
-            .starts_with("</script>")
+    page.click(&heading("name"));
+    assert!(page.text(FIRST).starts_with("</script>"));
+    page.click(&heading("name"));
+    assert_eq!(page.text(FIRST), "quiet_function_4999");
+    for column in ["verdict", "incl", "change", "p"] {
+        page.click(&heading(column));
+    }
+
+    page.click("document.getElementById('fn-filter')");
+    page.type_text("FUNCTION_49");
+    page.wait_for(&format!("{COUNT} === '100 of 5,006 functions'"));
+    page.eval("document.getElementById('fn-filter').select()");
+    page.type_text("no such function");
+    page.wait_for(&format!("{COUNT} === '0 of 5,006 functions'"));
+    page.eval("document.getElementById('fn-filter').select()");
+    page.type_text("account");
+    page.wait_for(&format!("{COUNT} === '1 of 5,006 functions'"));
+    page.click(&format!("{ROWS}[0].querySelector('td.name button')"));
+    assert_eq!(page.eval("document.querySelectorAll('tr.more').length"), 1);
+    assert_eq!(
+        page.text(&format!("{ROWS}[0].querySelector('button').ariaExpanded")),
+        "true"
     );
-    assert_eq!(seen["byNameDown"], "quiet_function_4999");
-    assert_eq!(seen["filtered"], "100 of 5,006 functions");
-    assert_eq!(seen["regressed"], 1);
-    assert_eq!(seen["opened"], 1);
-    assert_eq!(seen["expanded"], "true");
-    assert_eq!(seen["broken"], true);
-    assert_eq!(seen["images"], 0);
+    page.screenshot("detail.png", false);
+    page.click("document.querySelector('tr.more button')");
+    assert_eq!(
+        page.eval("document.querySelectorAll('#flame-svg .hit').length"),
+        1
+    );
+
+    assert_eq!(page.eval("window.broken === undefined"), true);
+    assert_eq!(page.eval("document.images.length"), 0);
+    page.assert_quiet();
+}
+
+#[test]
+fn verdicts_are_chosen_from_a_list() {
+    let dir = written();
+    let mut page = open(&dir, "report.html", DESKTOP);
+    for (verdict, count) in [
+        ("regressed", "1 of 5,006 functions"),
+        ("changed", "3 of 5,006 functions"),
+        ("gone", "1 of 5,006 functions"),
+        ("new", "0 of 5,006 functions"),
+        ("undecided", "5,002 of 5,006 functions"),
+        ("", "5,006 functions"),
+    ] {
+        page.eval(&format!(
+            "{{ const s = document.getElementById('fn-verdict'); s.value = '{verdict}'; \
+             s.dispatchEvent(new Event('change')); }}"
+        ));
+        assert_eq!(page.text(COUNT), count, "{verdict}");
+    }
+    page.assert_quiet();
+}
+
+/// What is done for a keystroke does not grow with the number of functions that match.
+#[test]
+fn five_thousand_functions_stay_smooth() {
+    let dir = written();
+    let mut page = open(&dir, "report.html", DESKTOP);
+    page.eval(
+        "window.added = 0; new MutationObserver((list) => list.forEach((m) => { \
+         window.added += m.addedNodes.length; }))\
+         .observe(document.querySelector('#fn-table tbody'), { childList: true })",
+    );
+    page.click("document.getElementById('fn-filter')");
+    page.type_text("quiet");
+    page.wait_for(&format!("{COUNT} === '5,000 of 5,006 functions'"));
+    assert_eq!(page.eval("window.added <= 200"), true);
+    // Scrolling to the end shows more, a chunk at a time.
+    page.eval("document.getElementById('fn-more').scrollIntoView()");
+    page.wait_for(&format!("{ROWS}.length >= 200"));
+    assert_eq!(page.eval(&format!("{ROWS}.length < 1000")), true);
+    page.assert_quiet();
+}
+
+const FRAMES: &str = "[...document.querySelectorAll('.pbf .frames > g')]";
+
+fn frame(name: &str) -> String {
+    format!("{FRAMES}.find((g) => g.textContent.startsWith('{name}'))")
+}
+
+fn width(page: &mut Page, name: &str) -> f64 {
+    let width = page.eval(&format!(
+        "+({}).querySelector('rect').getAttribute('width')",
+        frame(name)
+    ));
+    width.as_f64().expect("a width")
 }
 
 #[test]
 fn the_flame_graph_in_the_report_is_searched_and_zoomed() {
     let dir = written();
-    let seen = in_browser(
-        &dir.path().join("report.html"),
-        1200,
-        "const svg=document.getElementById('flame-svg');\
-         const frames=()=>[...svg.querySelectorAll('.frames > g')];\
-         const named=(t)=>frames().find((g)=>g.textContent===t);\
-         const width=(g)=>+g.querySelector('rect').getAttribute('width');\
-         seen.frames=frames().length;\
-         seen.red=frames().filter((g)=>/\\br\\d/.test(g.getAttribute('class'))).length;\
-         type(document.getElementById('flame-search'),'^account');\
-         seen.hits=frames().filter((g)=>g.classList.contains('hit')).length;\
-         seen.details=svg.querySelector('.details').textContent;\
-         type(document.getElementById('flame-search'),'');\
-         const before=width(named('set'));click(named('set').querySelector('rect'));\
-         const after=width(named('set'));seen.zoomed=after>4*before;\
-         seen.ancestors=frames().filter((g)=>g.classList.contains('up')).length;\
-         click(document.getElementById('flame-reset'));seen.reset=Math.abs(width(named('set'))-before)<1;\
-         const tabs=[...document.querySelectorAll('[data-view]')];\
-         click(tabs[1]);seen.baseView=svg.querySelector('.details').textContent;\
-         seen.gone=frames().filter((g)=>g.getAttribute('class')==='g').length;\
-         click(tabs[2]);seen.both=frames().filter((g)=>g.textContent==='main').length;\
-         svg.focus();svg.dispatchEvent(new KeyboardEvent('keydown',{key:'ArrowUp',bubbles:true}));\
-         svg.dispatchEvent(new KeyboardEvent('keydown',{key:'ArrowUp',bubbles:true}));\
-         seen.walked=svg.querySelector('.details').textContent;",
+    let mut page = open(&dir, "report.html", DESKTOP);
+    let details = "document.querySelector('.pbf .details').textContent";
+    let red = format!("{FRAMES}.filter((g) => /\\br\\d/.test(g.getAttribute('class'))).length");
+    assert_eq!(page.eval(&format!("{FRAMES}.length > 20")), true);
+    assert_eq!(page.eval(&red), 1);
+
+    page.click("document.getElementById('flame-search')");
+    page.type_text("^account");
+    assert_eq!(
+        page.eval(&format!(
+            "{FRAMES}.filter((g) => g.classList.contains('hit')).length"
+        )),
+        1
     );
-    assert!(seen["frames"].as_u64().expect("a number") > 20, "{seen}");
-    assert_eq!(seen["red"], 1);
-    assert_eq!(seen["hits"], 1);
     assert!(
-        seen["details"]
-            .as_str()
-            .expect("text")
-            .starts_with("matched 1."),
-        "{seen}"
+        page.text(details).starts_with("matched 2."),
+        "{}",
+        page.text(details)
     );
-    assert_eq!(seen["zoomed"], true);
-    assert!(seen["ancestors"].as_u64().expect("a number") >= 4, "{seen}");
-    assert_eq!(seen["reset"], true);
-    assert!(
-        seen["baseView"]
-            .as_str()
-            .expect("text")
-            .starts_with("widths of base")
+    page.eval("document.getElementById('flame-search').select()");
+    // A text that is no regular expression is searched as it stands.
+    page.type_text("set(");
+    page.eval("document.getElementById('flame-search').select()");
+    page.key("Backspace");
+    page.click("document.getElementById('flame-reset')");
+
+    let before = width(&mut page, "set");
+    page.click(&format!("({}).querySelector('rect')", frame("set")));
+    assert!(width(&mut page, "set") > 4.0 * before);
+    assert_eq!(
+        page.eval(&format!(
+            "{FRAMES}.filter((g) => g.classList.contains('up')).length >= 4"
+        )),
+        true
     );
-    assert_eq!(seen["gone"], 1);
-    assert_eq!(seen["both"], 2);
-    assert!(
-        seen["walked"]
-            .as_str()
-            .expect("text")
-            .starts_with("little-server"),
-        "{seen}"
+    page.click("document.getElementById('flame-reset')");
+    assert!((width(&mut page, "set") - before).abs() < 1.0);
+
+    page.click("document.querySelectorAll('[data-view]')[1]");
+    assert!(page.text(details).starts_with("widths of base"));
+    let gone = format!("{FRAMES}.filter((g) => g.getAttribute('class') === 'g').length");
+    assert_eq!(page.eval(&gone), 1);
+    page.click("document.querySelectorAll('[data-view]')[2]");
+    assert_eq!(
+        page.eval(&format!(
+            "{FRAMES}.filter((g) => g.textContent === 'main').length"
+        )),
+        2
     );
+    // The plain graphs of each side have no colours of verdicts.
+    page.click("document.querySelectorAll('[data-view]')[3]");
+    assert_eq!(page.eval(&gone), 0);
+    page.assert_quiet();
 }
 
 #[test]
 fn the_picture_alone_is_searched_and_zoomed() {
     let dir = written();
-    let seen = in_browser(
-        &dir.path().join("diff.svg"),
-        1000,
-        "const svg=document.documentElement;\
-         const frames=()=>[...svg.querySelectorAll('.frames > g')];\
-         const named=(t)=>frames().find((g)=>g.textContent===t);\
-         const width=(g)=>+g.querySelector('rect').getAttribute('width');\
-         const button=(t)=>[...svg.querySelectorAll('.btn')].find((b)=>b.textContent===t);\
-         seen.frames=frames().length;\
-         const before=width(named('set'));click(named('set').querySelector('rect'));\
-         seen.zoomed=width(named('set'))>4*before;click(button('Reset zoom'));\
-         seen.reset=Math.abs(width(named('set'))-before)<1;\
-         window.prompt=()=>'^(hash|compare)$';click(button('Search'));\
-         seen.hits=frames().filter((g)=>g.classList.contains('hit')).length;click(button('Search'));\
-         click(button('Base width'));seen.gone=frames().filter((g)=>g.getAttribute('class')==='g').length;\
-         click(button('Side by side'));seen.both=frames().filter((g)=>g.textContent==='main').length;\
-         const g=named('hash');const b=g.getBoundingClientRect();\
-         g.querySelector('rect').dispatchEvent(new PointerEvent('pointermove',{bubbles:true,clientX:b.left+2,clientY:b.top+2}));\
-         seen.tip=svg.querySelector('.tip').textContent;",
+    let mut page = open(&dir, "diff.svg", DESKTOP);
+    page.screenshot("diff.png", false);
+    let button = |name: &str| {
+        format!("[...document.querySelectorAll('.btn')].find((b) => b.textContent === '{name}')")
+    };
+    let hits = format!("{FRAMES}.filter((g) => g.classList.contains('hit')).length");
+    assert_eq!(page.eval(&format!("{FRAMES}.length > 20")), true);
+    let before = width(&mut page, "set");
+    page.click(&format!("({}).querySelector('rect')", frame("set")));
+    assert!(width(&mut page, "set") > 4.0 * before);
+    page.click(&button("Reset zoom"));
+    assert!((width(&mut page, "set") - before).abs() < 1.0);
+
+    page.eval("window.prompt = () => '^(hash|compare)$'");
+    page.click(&button("Search"));
+    assert_eq!(page.eval(&hits), 2);
+    page.click(&button("Search"));
+    assert_eq!(page.eval(&hits), 0);
+
+    page.click(&button("Base width"));
+    assert_eq!(
+        page.eval(&format!(
+            "{FRAMES}.filter((g) => g.getAttribute('class') === 'g').length"
+        )),
+        1
     );
-    assert!(seen["frames"].as_u64().expect("a number") > 20, "{seen}");
-    assert_eq!(seen["zoomed"], true);
-    assert_eq!(seen["reset"], true);
-    assert_eq!(seen["hits"], 2);
-    assert_eq!(seen["gone"], 1);
-    assert_eq!(seen["both"], 2);
-    assert!(
-        seen["tip"].as_str().expect("text").starts_with("hash"),
-        "{seen}"
+    page.click(&button("Side by side"));
+    assert_eq!(
+        page.eval(&format!(
+            "{FRAMES}.filter((g) => g.textContent === 'main').length"
+        )),
+        2
     );
+    page.click(&button("Head width"));
+
+    // Hover: shares, cost per operation, interval and verdict.
+    page.point_at(&format!("({}).querySelector('rect')", frame("account")));
+    let tip = page.text("document.querySelector('.tip').textContent");
+    for part in ["accountClientMemory", " % ", "ns/op", "95 %:", "regressed"] {
+        assert!(tip.contains(part), "{part}: {tip}");
+    }
+    page.screenshot("hover.png", false);
+    page.assert_quiet();
+}
+
+#[test]
+fn everything_is_reached_by_keyboard() {
+    let dir = written();
+    let mut page = open(&dir, "report.html", DESKTOP);
+    // A slash goes to the filter of functions, Tab on from there to the list and the headings.
+    page.eval("document.body.focus()");
+    page.ask(
+        "Input.dispatchKeyEvent",
+        serde_json::json!({ "type": "keyDown", "key": "/", "text": "/" }),
+    );
+    let active = "document.activeElement.id || document.activeElement.textContent";
+    assert_eq!(page.text(active), "fn-filter");
+    assert_eq!(page.text("document.getElementById('fn-filter').value"), "");
+    page.key("Tab");
+    assert_eq!(page.text(active), "fn-verdict");
+    page.key("Tab");
+    page.key("Tab");
+    assert_eq!(page.text(active), "function");
+    page.key("Enter");
+    assert!(page.text(FIRST).starts_with("</script>"));
+    // The flame graph: arrow keys walk, Enter zooms, Escape resets.
+    page.eval("document.getElementById('flame-svg').focus()");
+    for key in ["ArrowUp", "ArrowUp", "ArrowUp"] {
+        page.key(key);
+    }
+    let details = page.text("document.querySelector('.pbf .details').textContent");
+    assert!(details.starts_with("main: "), "{details}");
+    page.key("Enter");
+    assert_eq!(
+        page.eval(&format!("{FRAMES}.some((g) => g.classList.contains('up'))")),
+        true
+    );
+    page.key("Escape");
+    assert_eq!(
+        page.eval(&format!("{FRAMES}.some((g) => g.classList.contains('up'))")),
+        false
+    );
+    page.assert_quiet();
 }
 
 #[test]
 fn nothing_is_wider_than_a_phone() {
     let dir = written();
-    let seen = in_browser(
-        &dir.path().join("report.html"),
-        500,
-        "seen.overflow=document.documentElement.scrollWidth-document.documentElement.clientWidth;\
-         document.querySelectorAll('details').forEach((d)=>{d.open=true;});await wait(50);\
-         seen.opened=document.documentElement.scrollWidth-document.documentElement.clientWidth;",
+    let mut page = open(&dir, "report.html", PHONE);
+    page.screenshot("phone.png", false);
+    let overflow = "document.documentElement.scrollWidth - document.documentElement.clientWidth";
+    assert_eq!(page.eval(overflow), 0);
+    page.eval("document.querySelectorAll('details').forEach((d) => { d.open = true; })");
+    page.click(&format!("{ROWS}[0].querySelector('td.name button')"));
+    assert_eq!(page.eval(overflow), 0);
+    page.screenshot("phone-functions.png", false);
+    page.eval("document.getElementById('flame').scrollIntoView({ behavior: 'instant' })");
+    page.screenshot("phone-flame.png", false);
+    page.assert_quiet();
+}
+
+#[test]
+fn light_and_dark_follow_the_system_until_switched() {
+    let dir = written();
+    let background = "getComputedStyle(document.body).backgroundColor";
+    let mut light = open(&dir, "report.html", DESKTOP);
+    light.screenshot("light.png", false);
+    let light_colour = light.text(background);
+    let mut dark = open(
+        &dir,
+        "report.html",
+        Screen {
+            dark: true,
+            ..DESKTOP
+        },
     );
-    assert_eq!(seen["overflow"], 0);
-    assert_eq!(seen["opened"], 0);
+    dark.screenshot("dark.png", false);
+    let dark_colour = dark.text(background);
+    assert_ne!(light_colour, dark_colour);
+    dark.click("document.getElementById('theme')");
+    assert_eq!(dark.text(background), light_colour);
+    light.click("document.getElementById('theme')");
+    assert_eq!(light.text(background), dark_colour);
+    light.assert_quiet();
+    dark.assert_quiet();
 }

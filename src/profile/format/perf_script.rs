@@ -27,32 +27,48 @@ struct Head<'a> {
     inline: Option<&'a str>,
 }
 
+/// Whether a word is `PID` or `PID/TID`; perf prints -1 where it knows none.
+fn is_id(word: &str) -> bool {
+    !word.is_empty()
+        && word.split('/').all(|id| {
+            let digits = id.strip_prefix('-').unwrap_or(id);
+            !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit())
+        })
+}
+
+/// Whether a word is a time: `seconds.fraction:`.
+fn is_time(word: &str) -> bool {
+    word.strip_suffix(':')
+        .and_then(|time| time.split_once('.'))
+        .is_some_and(|parts| {
+            [parts.0, parts.1]
+                .iter()
+                .all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit()))
+        })
+}
+
 /// Reads `comm pid/tid [cpu] time: period event:`, of which any part between may be missing.
 fn head(line: &str) -> Option<Head<'_>> {
     if line.starts_with(['\t', ' ']) && frame_line(line).is_some() {
         return None;
     }
-    // The name of a thread may hold spaces: it ends before the first number that is a process id.
+    // The name of a thread may hold spaces and numbers: the process id is the last number before
+    // the time, or the first one where no time is printed.
     let line = line.trim_start();
+    let timed = line.split(' ').any(is_time);
     let mut at = 0;
-    let mut thread = None;
+    let mut id = None;
     for word in line.split(' ') {
-        let is_id = !word.is_empty()
-            && word.split('/').all(|id| {
-                !id.is_empty()
-                    && id
-                        .strip_prefix('-')
-                        .unwrap_or(id)
-                        .bytes()
-                        .all(|b| b.is_ascii_digit())
-            });
-        if is_id && at > 0 {
-            thread = Some(line[..at].trim());
-            at += word.len();
+        if is_time(word) {
             break;
+        }
+        if at > 0 && is_id(word) && (id.is_none() || timed) {
+            id = Some((at, at + word.len()));
         }
         at += word.len() + 1;
     }
+    let (start, at) = id?;
+    let thread = Some(line[..start].trim());
     let thread = thread.filter(|name| !name.is_empty())?;
     let rest = line.get(at..)?;
     // `1234.567890:` ends what is of no matter here.
@@ -248,6 +264,19 @@ srv 12/13 [001] 1234.567892:    1001001 cpu-clock:u:      55d0 leaf+0x1 (/usr/bi
         assert_eq!(profile.event.name, "cpu-clock:u");
         assert_eq!(profile.event.unit, "ns");
         assert_eq!(profile.stacks[0].weight, 1_001_001);
+    }
+
+    #[test]
+    fn the_name_of_a_thread_may_hold_numbers() {
+        for (line, thread) in [
+            ("worker 1  47/48 [000] 100.011: 1 cycles: ", "worker 1"),
+            ("worker 1  47 100.011: 1 cycles: ", "worker 1"),
+            ("kworker/0:1-ev 12 [001] 3.5: cycles: ", "kworker/0:1-ev"),
+            ("srv 47/48 1001 cycles: ", "srv"),
+            (":-1    -1 [000] 3.5: 1 cycles: ", ":-1"),
+        ] {
+            assert_eq!(head(line).map(|head| head.thread), Some(thread), "{line}");
+        }
     }
 
     #[test]
