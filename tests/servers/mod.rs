@@ -1,6 +1,6 @@
 //! Real servers for tests, each on a socket of its own in a directory of its own.
 
-#![allow(dead_code)]
+#![allow(dead_code, clippy::unwrap_used, clippy::panic)]
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
