@@ -24,6 +24,8 @@ pub fn trial_job(
             server: server.clone(),
             load: plan.load.clone(),
             prepare: plan.prepare.clone(),
+            load_program: plan.load_program.clone(),
+            prepare_program: plan.prepare_program.clone(),
             windows: plan.windows.clone(),
             load_cpus: placement.load.clone(),
         })),
@@ -50,12 +52,13 @@ pub fn time_limit(plan: &Plan) -> Duration {
     let parts = match (&plan.server, &plan.command) {
         (Some(server), _) => {
             let windows = &plan.windows;
-            server.ready.timeout.0
-                + windows.prepare_timeout.0
-                + windows.warmup.0
-                + windows.measure.0
-                + windows.profile.0
-                + server.stop_timeout.0
+            // Each run of a program has the program's own limit.
+            let under_load = match &plan.load_program {
+                Some(program) => program.timeout.0.saturating_mul(3),
+                None => windows.warmup.0 + windows.measure.0 + windows.profile.0,
+            };
+            (server.ready.timeout.0 + windows.prepare_timeout.0 + server.stop_timeout.0)
+                .saturating_add(under_load)
         }
         (None, Some(command)) => {
             let runs = command

@@ -27,8 +27,11 @@ pub fn judge(
             .collect()
     };
     let same_program = arms[0].artifact.digest == arms[1].artifact.digest;
-    let mut comparison =
-        verdict::compare(&measurements(0), &measurements(1), &judging(&request.plan));
+    let mut comparison = verdict::compare(
+        &measurements(0),
+        &measurements(1),
+        &judging(&request.plan, trials),
+    );
     if same_program {
         acquit(&mut comparison);
     }
@@ -99,10 +102,20 @@ pub fn judge(
     (report, profiles)
 }
 
-/// The rules of judging, with what the workload says about its main metric.
-fn judging(plan: &Plan) -> Judging {
+/// The rules of judging, with what the workload says about its metrics.
+fn judging(plan: &Plan, trials: &[MeasuredTrial]) -> Judging {
     let mut judging = plan.judging.clone();
     judging.seed = plan.experiment.seed;
+    if let Some(program) = &plan.load_program {
+        if judging.main_metric == Judging::default().main_metric {
+            judging.main_metric = program.main_metric().to_owned();
+        }
+        // The plan's own descriptions come first.
+        for (name, description) in trials.iter().flat_map(|trial| &trial.result.descriptions) {
+            let described = judging.metrics.entry(name.clone());
+            described.or_insert_with(|| description.clone());
+        }
+    }
     if let Some(command) = &plan.command {
         judging.main_metric = match command.metric {
             CommandMetric::Wall => "wall_time",

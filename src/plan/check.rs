@@ -23,6 +23,16 @@ fn fault(key: &str, message: impl Into<String>) -> Option<Fault> {
 /// Placeholders that a server's command may use.
 const SERVER_PLACEHOLDERS: [&str; 6] =
     ["artifact", "artifact-dir", "run", "socket", "port", "cpus"];
+/// Placeholders that a program that is the load may use.
+const PROGRAM_PLACEHOLDERS: [&str; 7] = [
+    "artifact",
+    "artifact-dir",
+    "run",
+    "socket",
+    "port",
+    "cpus",
+    "seconds",
+];
 /// Placeholders that a command may use.
 const COMMAND_PLACEHOLDERS: [&str; 4] = ["artifact", "artifact-dir", "run", "cpus"];
 
@@ -98,8 +108,41 @@ fn load(plan: &Plan) -> Option<Fault> {
         let error = spec.check().err()?;
         fault(&format!("{section}.{}", error.key), error.message)
     };
-    plan.server.as_ref()?;
-    check("load", &plan.load).or_else(|| check("prepare", plan.prepare.as_ref()?))
+    if plan.server.is_none() {
+        let given = [
+            ("load-program", plan.load_program.is_some()),
+            ("prepare-program", plan.prepare_program.is_some()),
+        ];
+        let (key, _) = given.iter().find(|(_, given)| *given)?;
+        return fault(key, "only a [server] is put under load");
+    }
+    program(plan)
+        .or_else(|| preparation(plan))
+        .or_else(|| check("load", &plan.load))
+        .or_else(|| check("prepare", plan.prepare.as_ref()?))
+}
+
+fn program(plan: &Plan) -> Option<Fault> {
+    let program = plan.load_program.as_ref()?;
+    if let Err(error) = program.check() {
+        return fault(&format!("load-program.{}", error.key), error.message);
+    }
+    words("load-program.run", &program.run, &PROGRAM_PLACEHOLDERS)
+        .or_else(|| environment("load-program.env", &program.env, &PROGRAM_PLACEHOLDERS))
+        .or_else(|| {
+            let output = program.output.as_deref()?;
+            one_word("load-program.output", output, &PROGRAM_PLACEHOLDERS)
+        })
+        .or_else(|| {
+            let is_zero = program.timeout.0.is_zero();
+            is_zero.then(|| zero("load-program.timeout"))?
+        })
+}
+
+fn preparation(plan: &Plan) -> Option<Fault> {
+    let program = plan.prepare_program.as_ref()?;
+    words("prepare-program.run", &program.run, &SERVER_PLACEHOLDERS)
+        .or_else(|| environment("prepare-program.env", &program.env, &SERVER_PLACEHOLDERS))
 }
 
 fn cpus(plan: &Plan) -> Option<Fault> {

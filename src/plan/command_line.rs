@@ -101,6 +101,14 @@ impl Placeholders {
         Ok(expanded)
     }
 
+    /// Gives a placeholder another value, or adds it.
+    pub fn set(&mut self, name: &'static str, value: String) {
+        match self.0.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, old)) => *old = value,
+            None => self.0.push((name, value)),
+        }
+    }
+
     fn value(&self, name: &str) -> Result<&str, UnknownPlaceholder> {
         self.0
             .iter()

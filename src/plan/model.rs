@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::cpus::CpuList;
 use super::duration::Length;
+use super::load::{ExternalLoad, Preparation};
 use super::workload::{Command, Server};
 use super::{Judging, LoadSpec, Recipe, SampleSpec};
 
@@ -25,6 +26,11 @@ pub struct Plan {
     pub load: LoadSpec,
     /// The load that fills the server with data first: `[load]`, overlaid with what stands here.
     pub prepare: Option<LoadSpec>,
+    /// Another program as the load, in place of the generator.
+    pub load_program: Option<ExternalLoad>,
+    /// Another program that fills the server with data first, before the generator does where
+    /// both are there.
+    pub prepare_program: Option<Preparation>,
     /// The command under test.
     pub command: Option<Command>,
     /// Who runs where.

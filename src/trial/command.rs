@@ -59,6 +59,7 @@ pub fn run(
     }
     Ok(TrialResult {
         metrics: command_metrics(&measured),
+        descriptions: Default::default(),
         measured: window(&measured),
         profiled,
         disturbance,

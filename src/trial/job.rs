@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::plan::load::{ExternalLoad, Preparation};
 use crate::plan::{Command, CpuList, LoadSpec, SampleSpec, Server, Windows};
 
 /// Version of the JSON form of [`TrialJob`].
@@ -57,6 +58,12 @@ pub struct ServerWorkload {
     pub load: LoadSpec,
     /// The load that fills it first.
     pub prepare: Option<LoadSpec>,
+    /// Another program as the load, in place of the generator.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load_program: Option<ExternalLoad>,
+    /// Another program that fills it first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prepare_program: Option<Preparation>,
     /// How long the parts last.
     pub windows: Windows,
     /// CPUs of the load.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::executor::guard::GuardReport;
 use crate::load::WindowStats;
 
+use super::loading::Seen;
 use super::outcome::WindowResult;
 
 /// One run of a command.
@@ -16,32 +17,42 @@ pub struct CommandRun {
     pub value: Option<f64>,
 }
 
-/// Throughput, latency percentiles in milliseconds, CPU time per operation in nanoseconds, resident
-/// set in bytes.
-pub fn server_metrics(stats: &WindowStats, window: &WindowResult) -> BTreeMap<String, f64> {
-    let ops = window.ops as f64;
-    let usage = &window.usage;
-    let mut metrics = BTreeMap::from([
-        (
-            "throughput".to_owned(),
-            ops / (window.duration_ns as f64 / 1e9),
-        ),
-        ("cpu_per_op".to_owned(), usage.cpu_ns() as f64 / ops),
-        ("cpu_user_per_op".to_owned(), usage.user_ns as f64 / ops),
-        ("cpu_system_per_op".to_owned(), usage.system_ns as f64 / ops),
-        ("rss".to_owned(), usage.rss_bytes as f64),
-    ]);
+/// What our generator saw: throughput in operations per second, latency percentiles in milliseconds.
+pub fn load_metrics(stats: &WindowStats) -> BTreeMap<String, f64> {
     let latency = stats.latency();
-    for (name, percentile) in [
+    let percentiles = [
         ("latency_p50", 50.0),
         ("latency_p99", 99.0),
         ("latency_p99.9", 99.9),
-    ] {
-        metrics.insert(
-            name.to_owned(),
-            latency.percentile_ns(percentile) as f64 / 1e6,
-        );
+    ];
+    let throughput = stats.ops() as f64 / (stats.duration_ns as f64 / 1e9);
+    let percentiles = percentiles.map(|(name, percentile)| {
+        let ms = latency.percentile_ns(percentile) as f64 / 1e6;
+        (name.to_owned(), ms)
+    });
+    percentiles
+        .into_iter()
+        .chain([("throughput".to_owned(), throughput)])
+        .collect()
+}
+
+/// What the load saw, and what the server used: CPU time per operation in nanoseconds (in all and in
+/// seconds where the load counts no operations), resident set in bytes.
+pub fn server_metrics(seen: &Seen, window: &WindowResult) -> BTreeMap<String, f64> {
+    let usage = &window.usage;
+    let mut metrics = seen.metrics.clone();
+    let parts = [
+        ("cpu", usage.cpu_ns()),
+        ("cpu_user", usage.user_ns),
+        ("cpu_system", usage.system_ns),
+    ];
+    for (part, ns) in parts {
+        match seen.ops {
+            Some(ops) => metrics.insert(format!("{part}_per_op"), ns as f64 / ops as f64),
+            None => metrics.insert(format!("{part}_time"), ns as f64 / 1e9),
+        };
     }
+    metrics.insert("rss".to_owned(), usage.rss_bytes as f64);
     metrics
 }
 

@@ -8,6 +8,7 @@ mod command;
 mod environment;
 mod error;
 mod job;
+mod loading;
 mod machine;
 mod metrics;
 mod outcome;

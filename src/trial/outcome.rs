@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::plan::MetricDescription;
+
 use super::machine::Disturbance;
 use super::usage::UsageDelta;
 
@@ -36,6 +38,9 @@ pub enum TrialEnd {
 pub struct TrialResult {
     /// Values by name, from the window without the profiler.
     pub metrics: BTreeMap<String, f64>,
+    /// Units and directions of those values that the load itself describes.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub descriptions: BTreeMap<String, MetricDescription>,
     /// The window without the profiler.
     pub measured: WindowResult,
     /// The window with the profiler, where there was one.

@@ -22,6 +22,8 @@ pub struct RunningServer {
     log: PathBuf,
     /// Where it listens.
     pub target: Target,
+    /// What the plan's placeholders stand for.
+    pub places: Placeholders,
 }
 
 impl RunningServer {
@@ -72,6 +74,7 @@ impl RunningServer {
             process,
             log,
             target,
+            places: values,
         })
     }
 

@@ -1,36 +1,18 @@
 //! A server's trial: fill, warm up, measure without the profiler, profile, stop.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
-
 use crate::executor::{Cancel, Supervisor};
-use crate::load::{LoadError, RunOptions, Running, WindowId, WindowStats};
-use crate::plan::LoadSpec;
 use crate::profile::Profile;
 use crate::sample::Recorder;
 
 use super::error::TrialError;
 use super::job::{ServerWorkload, TrialJob};
+use super::loading::{self, Seen, Window};
 use super::machine::MachineTicks;
 use super::metrics::server_metrics;
 use super::outcome::{TrialResult, WindowResult};
 use super::run::write_json;
 use super::server::RunningServer;
-use super::usage::{Usage, UsageDelta};
-
-/// How often the server and the load are looked at while a window lasts.
-const LOOK: Duration = Duration::from_millis(20);
-
-/// Warm-up, and whatever lies between the windows that count.
-const BETWEEN: WindowId = WindowId(0);
-const MEASURED: WindowId = WindowId(1);
-const PROFILED: WindowId = WindowId(2);
-
-/// Share of a CPU above which a load thread is itself what limits throughput.
-const BUSY_CLIENT: f64 = 0.97;
-const BUSY_CLIENT_WARNING: &str = "the load generator was busy all the time, so that throughput shows the generator's \
-     limit and not the server's: give the load more CPUs (cpus.load) and threads (load.threads)";
+use super::usage::UsageDelta;
 
 /// Runs a server's trial.
 pub fn run(
@@ -41,29 +23,22 @@ pub fn run(
 ) -> Result<TrialResult, TrialError> {
     pin_this_process(workload.load_cpus.as_slice())?;
     let mut server = RunningServer::start(&workload.server, job, supervisor, cancel)?;
-    prepare(workload, job, &mut server, cancel)?;
+    loading::prepare(workload, job, &mut server, supervisor, cancel)?;
 
-    let load = seeded(&workload.load, job.seed);
-    let running = Running::start(&load, &server.target, &options(workload, cancel), BETWEEN)
-        .map_err(|error| load_error("about to be loaded", &error, &server))?;
-    let mut scene = Scene {
-        server,
-        running,
-        cancel,
-    };
-    scene.lasts("warming up", workload.windows.warmup.0)?;
+    let mut load = loading::start(workload, job, &server, supervisor, cancel)?;
+    load.warm_up(&mut server, workload.windows.warmup.0)?;
 
     let ticks = MachineTicks::now();
-    let measured = scene.window(MEASURED, "measured", workload.windows.measure.0)?;
+    let measured = load.window(&mut server, Window::Measured, workload.windows.measure.0)?;
     let disturbance = MachineTicks::now().since(&ticks);
 
     let mut profiled = None;
     let mut warnings = Vec::new();
     if let Some(spec) = &job.sampling {
         let sampling = |error: crate::sample::SampleError| TrialError::Sampling(error.to_string());
-        let recorder = Recorder::attach(spec, scene.server.guard_pid()).map_err(sampling)?;
+        let recorder = Recorder::attach(spec, server.guard_pid()).map_err(sampling)?;
         recorder.enable();
-        let usage = scene.window(PROFILED, "profiled", workload.windows.profile.0)?;
+        let usage = load.window(&mut server, Window::Profiled, workload.windows.profile.0)?;
         recorder.disable();
         let profile = recorder.finish().map_err(sampling)?;
         warnings.extend(profile.accounting.warnings.iter().cloned());
@@ -72,164 +47,46 @@ pub fn run(
         profiled = Some(usage);
     }
 
-    let Scene {
-        server, running, ..
-    } = scene;
-    let stats = running
-        .finish()
-        .map_err(|error| load_error("measured", &error, &server))?;
+    let mut seen = load.finish(&mut server)?;
     server.stop()?;
-    let (load_stats, measured) = window_result(MEASURED, measured, &stats)?;
-    if load_stats.client_busy() > BUSY_CLIENT {
-        warnings.push(BUSY_CLIENT_WARNING.to_owned());
-    }
-    let profiled = profiled.map(|usage| window_result(PROFILED, usage, &stats));
+    let profiled = match profiled {
+        Some(usage) => Some(window_result(Window::Profiled, usage, &mut seen)?.1),
+        None => None,
+    };
+    let (load_seen, measured) = window_result(Window::Measured, measured, &mut seen)?;
+    warnings.extend(load_seen.warnings.iter().cloned());
     Ok(TrialResult {
-        metrics: server_metrics(load_stats, &measured),
+        metrics: server_metrics(&load_seen, &measured),
+        descriptions: load_seen.descriptions,
         measured,
-        profiled: profiled.transpose()?.map(|(_, result)| result),
+        profiled,
         disturbance,
         warnings,
     })
 }
 
-/// The same seed gives the same sequence of keys.
-fn seeded(spec: &LoadSpec, seed: u64) -> LoadSpec {
-    LoadSpec {
-        seed,
-        ..spec.clone()
-    }
-}
-
-/// Server and load, while both run.
-struct Scene<'a> {
-    server: RunningServer,
-    running: Running,
-    cancel: &'a Cancel,
-}
-
-impl Scene<'_> {
-    /// Lets a window of the load last; returns what the server used in it.
-    fn window(
-        &mut self,
-        id: WindowId,
-        doing: &'static str,
-        length: Duration,
-    ) -> Result<UsageDelta, TrialError> {
-        self.running.enter(id);
-        let before = Usage::of(&self.server.processes());
-        self.lasts(doing, length)?;
-        let usage = Usage::of(&self.server.processes()).since(&before);
-        self.running.enter(BETWEEN);
-        Ok(usage)
-    }
-
-    /// Waits, and fails as soon as the server, the load or the user's patience does.
-    fn lasts(&mut self, doing: &'static str, length: Duration) -> Result<(), TrialError> {
-        let end = Instant::now() + length;
-        loop {
-            if self.cancel.is_set() {
-                return Err(TrialError::Cancelled);
-            }
-            self.server.check(doing)?;
-            if let Err(error) = self.running.check() {
-                // A server that dies closes its connections first: its own end says more.
-                std::thread::sleep(LOOK);
-                self.server.check(doing)?;
-                return Err(load_error(doing, &error, &self.server));
-            }
-            let left = end.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return Ok(());
-            }
-            std::thread::sleep(left.min(LOOK));
-        }
-    }
-}
-
-/// Fills the server with data, for as long as that may take.
-fn prepare(
-    workload: &ServerWorkload,
-    job: &TrialJob,
-    server: &mut RunningServer,
-    cancel: &Cancel,
-) -> Result<(), TrialError> {
-    let Some(spec) = &workload.prepare else {
-        return Ok(());
-    };
-    let spec = seeded(spec, job.seed);
-    let limit = workload.windows.prepare_timeout;
-    let stop = Arc::new(AtomicBool::new(false));
-    let options = RunOptions {
-        cancel: stop.clone(),
-        ..options(workload, cancel)
-    };
-    let end = Instant::now() + limit.0;
-    let target = &server.target;
-    let filled = std::thread::scope(|scope| {
-        let filling = scope.spawn(|| crate::load::run(&spec, target, &options));
-        while !filling.is_finished() {
-            if cancel.is_set() || Instant::now() >= end {
-                stop.store(true, Ordering::Relaxed);
-            }
-            std::thread::sleep(Duration::from_millis(2));
-        }
-        filling.join().unwrap_or(Err(LoadError::Thread))
-    });
-    match filled {
-        Ok(_) => Ok(()),
-        Err(LoadError::Cancelled) if cancel.is_set() => Err(TrialError::Cancelled),
-        Err(LoadError::Cancelled) => Err(TrialError::Load {
-            doing: "being filled",
-            reason: format!("filling was not done after {limit} (windows.prepare-timeout)"),
-            output: server.output(),
-        }),
-        Err(error) => {
-            std::thread::sleep(LOOK);
-            server.check("being filled")?;
-            Err(load_error("being filled", &error, server))
-        }
-    }
-}
-
-fn options(workload: &ServerWorkload, cancel: &Cancel) -> RunOptions {
-    RunOptions {
-        cpus: workload.load_cpus.as_slice().to_vec(),
-        cancel: cancel.flag(),
-        ..RunOptions::default()
-    }
-}
-
-fn load_error(doing: &'static str, error: &LoadError, server: &RunningServer) -> TrialError {
-    TrialError::Load {
-        doing,
-        reason: error.to_string(),
-        output: server.output(),
-    }
-}
-
 /// What the load saw in a window, and the window's result.
 fn window_result(
-    id: WindowId,
+    window: Window,
     usage: UsageDelta,
-    stats: &[WindowStats],
-) -> Result<(&WindowStats, WindowResult), TrialError> {
-    let answered = stats
+    seen: &mut Vec<(Window, Seen)>,
+) -> Result<(Seen, WindowResult), TrialError> {
+    let silent = TrialError::Silent {
+        window: window.name(),
+    };
+    let Some(at) = seen
         .iter()
-        .find(|window| window.id == id && window.ops() > 0);
-    let window = answered.ok_or_else(|| TrialError::Silent {
-        window: if id == MEASURED {
-            "measured"
-        } else {
-            "profiled"
-        },
-    })?;
+        .position(|(of, seen)| *of == window && seen.ops != Some(0))
+    else {
+        return Err(silent);
+    };
+    let (_, seen) = seen.swap_remove(at);
     let result = WindowResult {
-        duration_ns: window.duration_ns,
-        ops: window.ops(),
+        duration_ns: seen.duration_ns,
+        ops: seen.ops.unwrap_or(1),
         usage,
     };
-    Ok((window, result))
+    Ok((seen, result))
 }
 
 fn refuse_empty(profile: &Profile) -> Result<(), TrialError> {

@@ -48,6 +48,19 @@ impl Reading {
         self.push(name, ms, "ms", Direction::LowerIsBetter);
     }
 
+    /// Operations per second, where the main metric is a rate of operations.
+    pub fn ops_per_second(&self) -> Option<f64> {
+        let main = self.metrics.first()?;
+        let unit = main.description.unit.as_str();
+        let per_minute = ["TPM", "NOPM"].contains(&unit) || unit.ends_with("/min");
+        let per_second = unit == "tps" || unit.ends_with("/s") || unit.ends_with("/sec");
+        match main.description.direction {
+            Direction::HigherIsBetter if per_minute => Some(main.value / 60.0),
+            Direction::HigherIsBetter if per_second => Some(main.value),
+            _ => None,
+        }
+    }
+
     /// A metric by name.
     pub fn get(&self, name: &str) -> Option<f64> {
         let metric = self.metrics.iter().find(|metric| metric.name == name)?;

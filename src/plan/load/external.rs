@@ -11,7 +11,9 @@ use crate::plan::{CommandLine, Direction, Length};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct ExternalLoad {
-    /// Program and arguments. Placeholders: `{artifact} {artifact-dir} {run} {socket} {port} {cpus}`.
+    /// Program and arguments. Placeholders: `{artifact} {artifact-dir} {run} {socket} {port}`,
+    /// `{cpus}` for the load's CPUs, and `{seconds}` for the length of the window that the run is
+    /// for: a program that is told its length is run for warming up too.
     pub run: CommandLine,
     /// Variables added to the environment; the same placeholders in the values.
     pub env: BTreeMap<String, String>,
@@ -39,6 +41,20 @@ pub struct ExternalLoad {
     /// How long it may take.
     pub timeout: Length,
 }
+
+/// A program that fills a server with data, such as `pgbench -i`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Preparation {
+    /// Program and arguments, with the placeholders of [`ExternalLoad::run`] but `{seconds}`.
+    pub run: CommandLine,
+    /// Variables added to the environment; the same placeholders in the values.
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+}
+
+/// The placeholder for the length of a window in whole seconds.
+const SECONDS: &str = "{seconds}";
 
 /// Whose output it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -87,6 +103,20 @@ impl Default for ExternalLoad {
 }
 
 impl ExternalLoad {
+    /// Whether the program is told how long to run.
+    pub fn is_told_its_length(&self) -> bool {
+        let mut words = self.run.0.iter().chain(self.env.values());
+        words.any(|word| word.contains(SECONDS))
+    }
+
+    /// Name of the metric that is the main one of its output.
+    pub fn main_metric(&self) -> &str {
+        match self.reader {
+            ReaderKind::Regex | ReaderKind::Json => &self.metric,
+            _ => "throughput",
+        }
+    }
+
     /// Refuses what cannot be done, and says which key is at fault.
     pub fn check(&self) -> Result<(), LoadSpecError> {
         let fault = |key, message: String| Err(LoadSpecError { key, message });

@@ -7,7 +7,7 @@ mod spec;
 mod values;
 
 pub use check::LoadSpecError;
-pub use external::{ExternalLoad, ReaderKind};
+pub use external::{ExternalLoad, Preparation, ReaderKind};
 pub use pattern::{KeyPattern, KeyPatterns};
 pub use spec::{DEFAULT_REQUESTS, DEFAULT_SEED, LoadSpec};
 pub use values::{Protocol, Range, Ratio, Requests, SizePattern, SizeWeights, ValueError};
