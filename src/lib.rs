@@ -17,6 +17,7 @@ pub mod trial;
 pub mod build;
 pub mod executor;
 
+pub mod code;
 pub mod load;
 pub mod sample;
 pub mod symbol;

@@ -9,7 +9,8 @@ use perfblame::plan::Judging;
 use perfblame::profile::{FunctionCounts, FunctionId, FunctionTable};
 use perfblame::stats::{SplitMix64, normal_two_sided_quantile};
 use perfblame::verdict::{
-    Comparison, FunctionNote, FunctionStatus, FunctionVerdict, TrialMeasurement, Verdict, compare,
+    CodeComparison, Comparison, FunctionNote, FunctionStatus, FunctionVerdict, TrialMeasurement,
+    Verdict, compare, compare_knowing,
 };
 
 /// A function of the program: its caller's index, and its own nanoseconds per operation in each arm.
@@ -405,4 +406,86 @@ fn metrics_have_four_answers() {
     let detectable = undecided.detectable_pct.unwrap();
     // Five per cent noise a trial, 7 a difference, ten blocks: 2.2 standard error, times 3.1.
     assert!((4.0..14.0).contains(&detectable), "{detectable}");
+}
+
+/// Functions that are called regressions.
+fn regressions(comparison: &Comparison) -> Vec<&str> {
+    comparison
+        .functions
+        .iter()
+        .filter(|f| f.is_regression())
+        .map(|f| f.name.as_str())
+        .collect()
+}
+
+/// Judges with these functions' code changed, and all others' the same.
+fn knowing(program: &[Function], changed: &[&str], seed: u64) -> Comparison {
+    let [base, head] = trials(program, 8, seed);
+    let mut code = CodeComparison::default();
+    for function in program {
+        let id = FunctionId {
+            name: function.name.into(),
+            module: "srv".into(),
+        };
+        match changed.contains(&function.name) {
+            true => code.changed.insert(id),
+            false => code.same.insert(id),
+        };
+    }
+    compare_knowing(&base, &head, &Judging::default(), &code)
+}
+
+#[test]
+fn cost_that_rises_in_unchanged_code_is_indirect_and_no_regression() {
+    let mut program = program();
+    set(&mut program, "a20", 62.0 * 1.6);
+    // a20 is called by a19, and that by main. Something elsewhere changed.
+    let comparison = knowing(&program, &["a05"], 1);
+    let rise = named(&comparison, "a20");
+    assert_eq!(rise.self_cost.verdict, Verdict::Regressed);
+    assert_eq!(rise.notes, [FunctionNote::Indirect]);
+    let caller = named(&comparison, "a19");
+    assert_eq!(caller.inclusive.verdict, Verdict::Regressed);
+    assert!(caller.notes.contains(&FunctionNote::Indirect), "{caller:?}");
+    assert_eq!(regressions(&comparison), [""; 0]);
+
+    // The function itself, or its caller, which may call it more often.
+    for changed in ["a20", "a19"] {
+        let comparison = knowing(&program, &[changed], 1);
+        assert_eq!(named(&comparison, "a20").notes, [], "{changed}");
+        assert!(!regressions(&comparison).is_empty(), "{changed}");
+    }
+}
+
+#[test]
+fn what_stands_below_something_else_comes_after_it() {
+    let mut program = program();
+    set(&mut program, "a20", 62.0 * 1.8);
+    set(&mut program, "a29", 92.0 * 1.4);
+    let comparison = knowing(&program, &["a29"], 1);
+    let place = |name: &str| comparison.functions.iter().position(|f| f.name == name);
+    assert_eq!(named(&comparison, "a20").notes, [FunctionNote::Indirect]);
+    assert_eq!(named(&comparison, "a29").notes, []);
+    assert!(place("a29") < place("a20"));
+    assert!(!regressions(&comparison).is_empty());
+}
+
+#[test]
+fn a_change_far_above_is_a_cause_only_where_everything_below_it_follows() {
+    let mut program = program();
+    set(&mut program, "a20", 62.0 * 1.6);
+    // main changed and calls a19, of which only a20 got dearer: not because of more calls.
+    let comparison = knowing(&program, &["main"], 1);
+    assert_eq!(named(&comparison, "a20").notes, [FunctionNote::Indirect]);
+    assert_eq!(regressions(&comparison), [""; 0]);
+
+    // main changed and calls `run`, of which all got dearer.
+    let mut program = self::program();
+    program.push(function("run", 0, 10.0, 16.0));
+    program.push(function("work", 31, 60.0, 96.0));
+    let comparison = knowing(&program, &["main"], 2);
+    assert_eq!(named(&comparison, "work").notes, [FunctionNote::Indirect]);
+    let run = named(&comparison, "run");
+    assert!(run.is_regression(), "{run:?}");
+    assert!(!regressions(&comparison).is_empty());
 }

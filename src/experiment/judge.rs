@@ -10,6 +10,7 @@ use crate::verdict::{self, Comparison, TrialMeasurement, Verdict};
 
 use super::compare::CompareRequest;
 use super::measure::measurement;
+use super::same_code::compare_code;
 use super::trials::{Arm, MeasuredTrial};
 
 /// Judges head against base.
@@ -27,19 +28,25 @@ pub fn judge(
             .collect()
     };
     let same_program = arms[0].artifact.digest == arms[1].artifact.digest;
-    let mut comparison = verdict::compare(
-        &measurements(0),
-        &measurements(1),
-        &judging(&request.plan, trials),
-    );
-    if same_program {
-        acquit(&mut comparison);
-    }
     let profiles = |arm: usize| -> Vec<&Profile> {
         of_arm(arm)
             .filter_map(|trial| trial.profile.as_ref())
             .collect()
     };
+    let code = compare_code(
+        &arms[0].artifact,
+        &arms[1].artifact,
+        &[profiles(0), profiles(1)].concat(),
+    );
+    let mut comparison = verdict::compare_knowing(
+        &measurements(0),
+        &measurements(1),
+        &judging(&request.plan, trials),
+        &code,
+    );
+    if same_program {
+        acquit(&mut comparison);
+    }
     let samples = |arm: usize| {
         profiles(arm)
             .iter()

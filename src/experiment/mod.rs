@@ -8,6 +8,7 @@ mod job;
 mod judge;
 mod measure;
 mod progress;
+mod same_code;
 mod schedule;
 mod trials;
 mod workspace;

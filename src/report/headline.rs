@@ -111,7 +111,9 @@ pub(super) fn note_text(note: &FunctionNote) -> String {
         FunctionNote::Moved { with } => format!("moved: balanced by {}", list(with)),
         FunctionNote::Inherited { from } => format!("inherited from {}", list(from)),
         FunctionNote::Grouped { group } => format!("judged in the group {group}"),
-        FunctionNote::Indirect => "indirect: same machine code in both builds".to_string(),
+        FunctionNote::Indirect => {
+            "indirect: its machine code is the same in both builds".to_string()
+        }
     }
 }
 

@@ -17,6 +17,7 @@ mod symbolize;
 mod thread_start;
 mod vdso;
 
+pub use demangle::demangle;
 pub use elf::{Segments, build_id_of};
 pub use kernel::kernel_symbols_readable;
 pub use symbolize::{ModuleFile, symbolize};

@@ -1,13 +1,13 @@
 //! The judgement of head against base.
 
-use std::collections::BTreeSet;
-
 use super::costs::Costs;
 use super::functions::{Rules, rank};
 use super::hypotheses::Hypotheses;
+use super::indirect::Code;
 use super::metric::{self, MetricData};
 use super::model::{
-    Comparison, Explained, FunctionNote, FunctionVerdict, MetricVerdict, TrialMeasurement,
+    CodeComparison, Comparison, Explained, FunctionNote, FunctionVerdict, MetricVerdict,
+    TrialMeasurement,
 };
 use super::outlook::Outlook;
 use super::paired::Blocks;
@@ -25,16 +25,15 @@ pub fn compare(
     head: &[TrialMeasurement],
     judging: &Judging,
 ) -> Comparison {
-    compare_knowing(base, head, judging, &BTreeSet::new())
+    compare_knowing(base, head, judging, &CodeComparison::default())
 }
 
-/// Judges as [`compare`], and labels a change as indirect in functions whose machine code is the
-/// same in both builds.
+/// Judges as [`compare`], and labels changes as indirect by what is known of the machine code.
 pub fn compare_knowing(
     base: &[TrialMeasurement],
     head: &[TrialMeasurement],
     judging: &Judging,
-    unchanged: &BTreeSet<FunctionId>,
+    code: &CodeComparison,
 ) -> Comparison {
     let blocks = Blocks::pair(base, head);
     let metrics = MetricData::collect(&blocks, judging);
@@ -90,14 +89,7 @@ pub fn compare_knowing(
             judging,
             total_ratio: costs.total_ratio(),
         };
-        judge_functions(
-            &mut comparison,
-            costs,
-            &hypotheses,
-            rules,
-            &grouped,
-            unchanged,
-        );
+        judge_functions(&mut comparison, costs, &hypotheses, rules, &grouped, code);
     }
     warn(&mut comparison, &blocks, costs.as_ref(), judging);
     comparison
@@ -109,7 +101,7 @@ fn judge_functions(
     hypotheses: &Hypotheses,
     rules: Rules<'_>,
     grouped: &[Option<String>],
-    unchanged: &BTreeSet<FunctionId>,
+    code: &CodeComparison,
 ) {
     let mut functions: Vec<FunctionVerdict> = costs
         .ids
@@ -126,12 +118,11 @@ fn judge_functions(
     }
     let relations = Relations::new(costs);
     moved::note(&mut functions, costs, hypotheses, &relations, rules);
-    for (function, id) in functions.iter_mut().zip(&costs.ids) {
-        if unchanged.contains(id) && is_indirect(function, rules.judging.gate_points) {
-            function.notes.push(FunctionNote::Indirect);
-        }
-    }
-    inherited::note(&mut functions, &relations);
+    let code = Code::new(code, costs, hypotheses, &relations);
+    code.note(&mut functions, rules.judging.gate_points);
+    inherited::note(&mut functions, &relations, &|heir, from| {
+        code.carries(heir, from, rules)
+    });
     comparison.proposed_groups = moved::propose(&functions, costs, hypotheses, &relations, rules);
     comparison.groups = costs
         .groups
@@ -154,14 +145,6 @@ fn judge_functions(
             .then_with(|| (&a.name, &a.module).cmp(&(&b.name, &b.module)))
     });
     comparison.functions = functions;
-}
-
-/// Whether all that was flagged of a function with unchanged code is its self cost.
-fn is_indirect(function: &FunctionVerdict, gate: f64) -> bool {
-    let own = &function.self_cost;
-    let inclusive = &function.inclusive;
-    let callees = inclusive.change_points - own.change_points;
-    function.is_flagged() && (!inclusive.verdict.is_flagged() || callees.abs() < gate)
 }
 
 fn explain(functions: &[FunctionVerdict], costs: &Costs<'_>, rules: Rules<'_>) -> Explained {

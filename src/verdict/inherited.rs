@@ -7,15 +7,23 @@ use super::relations::Relations;
 const EXPLAINED: f64 = 0.5;
 
 /// Adds [`FunctionNote::Inherited`] where it holds. Where all the functions that a change comes
-/// from are excused themselves, so is the change.
-pub fn note(functions: &mut [FunctionVerdict], relations: &Relations) {
+/// from are excused themselves, so is the change; if they are indirect, only where `carries` says
+/// that this holds for the heir too.
+pub fn note(
+    functions: &mut [FunctionVerdict],
+    relations: &Relations,
+    carries: &dyn Fn(usize, &[&FunctionVerdict]) -> bool,
+) {
     let found: Vec<(usize, Vec<usize>)> = (0..functions.len())
         .filter(|&f| functions[f].is_flagged() && functions[f].notes.is_empty())
         .filter_map(|f| Some((f, sources(f, functions, relations)?)))
         .collect();
     let excuses: Vec<Option<FunctionNote>> = found
         .iter()
-        .map(|(_, from)| excuse(from, functions))
+        .map(|(heir, from)| {
+            let from: Vec<&FunctionVerdict> = from.iter().map(|&f| &functions[f]).collect();
+            excuse(&from).filter(|note| *note != FunctionNote::Indirect || carries(*heir, &from))
+        })
         .collect();
     for ((function, from), excuse) in found.into_iter().zip(excuses) {
         let from = from.iter().map(|&f| functions[f].name.clone()).collect();
@@ -57,13 +65,18 @@ fn sources(
     Some(from)
 }
 
-fn excuse(from: &[usize], functions: &[FunctionVerdict]) -> Option<FunctionNote> {
-    let mut excuses = from.iter().map(|&f| {
-        functions[f]
+fn excuse(from: &[&FunctionVerdict]) -> Option<FunctionNote> {
+    let mut excuses = from.iter().map(|function| {
+        function
             .notes
             .iter()
             .find(|note| matches!(note, FunctionNote::Moved { .. } | FunctionNote::Indirect))
     });
     let first = excuses.next()??;
-    excuses.all(|e| e.is_some()).then(|| first.clone())
+    let all: Option<Vec<&FunctionNote>> = excuses.collect();
+    // Of mixed excuses the weaker one counts.
+    match all?.contains(&&FunctionNote::Indirect) {
+        true => Some(FunctionNote::Indirect),
+        false => Some(first.clone()),
+    }
 }

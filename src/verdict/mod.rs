@@ -4,6 +4,7 @@ mod compare;
 mod costs;
 mod functions;
 mod hypotheses;
+mod indirect;
 mod inherited;
 mod metric;
 mod model;
@@ -16,7 +17,7 @@ mod sequential;
 pub use crate::plan::Direction;
 pub use compare::{compare, compare_knowing};
 pub use model::{
-    Comparison, CostVerdict, Explained, FunctionNote, FunctionStatus, FunctionVerdict,
-    GroupProposal, MetricVerdict, TrialMeasurement, Verdict, WelchSummary,
+    CodeComparison, Comparison, CostVerdict, Explained, FunctionNote, FunctionStatus,
+    FunctionVerdict, GroupProposal, MetricVerdict, TrialMeasurement, Verdict, WelchSummary,
 };
 pub use sequential::{Decision, Purchase, StopReason, decide, what_more_blocks_buy};

@@ -1,11 +1,11 @@
 //! What is judged and what a judgement is: the part of `report.json` that others may rely on.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
 use crate::plan::Direction;
-use crate::profile::FunctionTable;
+use crate::profile::{FunctionId, FunctionTable};
 
 /// The four answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,6 +34,16 @@ pub struct TrialMeasurement {
     pub metrics: BTreeMap<String, f64>,
     /// Samples by function; `None` without a profile.
     pub functions: Option<FunctionTable>,
+}
+
+/// What is known of functions' machine code in both builds. A function in neither set (of another
+/// module, or of code that cannot be compared) is not known.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CodeComparison {
+    /// Functions whose code is the same.
+    pub same: BTreeSet<FunctionId>,
+    /// Functions whose code differs, or is there in one build only.
+    pub changed: BTreeSet<FunctionId>,
 }
 
 /// Welch's unequal-variances test of base against head.
@@ -144,7 +154,8 @@ pub enum FunctionNote {
         /// The group's name.
         group: String,
     },
-    /// Its machine code is the same in both builds: layout, cache or data made the change.
+    /// Its machine code is the same in both builds, and that of all its callers too: layout, cache
+    /// or data made the change. Of an inclusive change: so it is with all that it comes from.
     Indirect,
 }
 

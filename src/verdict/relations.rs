@@ -23,6 +23,11 @@ impl Relations {
         Self { callers, callees }
     }
 
+    /// Functions that call it directly.
+    pub fn callers(&self, function: usize) -> &[usize] {
+        &self.callers[function]
+    }
+
     /// Functions that share a caller with it.
     pub fn siblings(&self, function: usize) -> BTreeSet<usize> {
         let mut siblings: BTreeSet<usize> = self.callers[function]
