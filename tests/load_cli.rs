@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use serde_json::Value;
-use servers::Redis;
+use servers::{Memcached, Redis};
 
 fn load(socket: &Path, arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_perfblame"))
@@ -328,4 +328,84 @@ fn a_rate_is_kept_to_in_both_loops() {
         };
         assert!(text.contains(kind), "{text}");
     }
+}
+
+#[test]
+fn memcached_sees_what_was_asked_for() {
+    let memcached = Memcached::start();
+    let directory = tempfile::tempdir().unwrap();
+    let json = directory.path().join("out.json");
+    let run = |more: &[&str]| {
+        let mut arguments = vec![
+            "-P",
+            "memcache_text",
+            "-t",
+            "2",
+            "-c",
+            "3",
+            "--hide-histogram",
+            "--key-minimum",
+            "1",
+            "--key-maximum",
+            "600",
+            "-d",
+            "300",
+            "--pipeline",
+            "7",
+            "--json-out-file",
+        ];
+        arguments.push(json.to_str().unwrap());
+        arguments.extend(more);
+        succeed(load(&memcached.socket(), &arguments));
+        let text = std::fs::read_to_string(&json).unwrap();
+        serde_json::from_str::<Value>(&text).unwrap()["ALL STATS"].clone()
+    };
+    let sets = [
+        "--ratio",
+        "1:0",
+        "-n",
+        "allkeys",
+        "--key-pattern",
+        "P:P",
+        "--expiry-range",
+        "500-600",
+    ];
+    assert_eq!(run(&sets)["Sets"]["Count"], 600);
+    assert_eq!(memcached.stat("cmd_set"), 600);
+    assert_eq!(memcached.stat("curr_items"), 600);
+
+    // Keys 601 to 700 are not there.
+    let gets = [
+        "--ratio",
+        "0:1",
+        "-n",
+        "700",
+        "--key-pattern",
+        "S:S",
+        "--key-maximum",
+        "700",
+    ];
+    let mut arguments = vec![
+        "-P",
+        "memcache_text",
+        "-t",
+        "1",
+        "-c",
+        "1",
+        "--hide-histogram",
+        "--key-minimum",
+        "1",
+        "--json-out-file",
+        json.to_str().unwrap(),
+    ];
+    arguments.extend(gets);
+    succeed(load(&memcached.socket(), &arguments));
+    let text = std::fs::read_to_string(&json).unwrap();
+    let document: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(document["ALL STATS"]["Gets"]["Count"], 700);
+    assert_eq!(memcached.stat("get_hits"), 600);
+    assert_eq!(memcached.stat("get_misses"), 100);
+
+    run(&["--ratio", "0:1", "-n", "10", "--multi-key-get", "4"]);
+    assert_eq!(memcached.stat("cmd_get"), 700 + 6 * 10 * 4);
 }

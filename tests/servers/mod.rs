@@ -87,3 +87,54 @@ impl Drop for Redis {
         self.kill();
     }
 }
+
+/// Debian's memcached on a Unix socket; killed when dropped.
+pub struct Memcached {
+    child: Child,
+    directory: TempDir,
+}
+
+impl Memcached {
+    /// Starts it and waits until it answers.
+    pub fn start() -> Memcached {
+        let directory = tempfile::tempdir().unwrap();
+        let child = Command::new("setpriv")
+            .args(["--pdeathsig", "KILL", "memcached", "-u", "root", "-s"])
+            .arg(directory.path().join("s"))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("memcached is installed by scripts/test");
+        let memcached = Memcached { child, directory };
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while UnixStream::connect(memcached.socket()).is_err() {
+            assert!(Instant::now() < deadline, "memcached does not start");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        memcached
+    }
+
+    /// Path of the socket.
+    pub fn socket(&self) -> std::path::PathBuf {
+        self.directory.path().join("s")
+    }
+
+    /// Its statistics, by name.
+    pub fn stat(&self, name: &str) -> u64 {
+        let mut stream = UnixStream::connect(self.socket()).unwrap();
+        stream.write_all(b"stats\r\nquit\r\n").unwrap();
+        let mut reply = String::new();
+        stream.read_to_string(&mut reply).unwrap();
+        let line = reply
+            .lines()
+            .find_map(|line| line.strip_prefix(&format!("STAT {name} ")));
+        line.unwrap().parse().unwrap()
+    }
+}
+
+impl Drop for Memcached {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
