@@ -3,7 +3,7 @@
 // Each test crate uses its part of this.
 #![allow(dead_code, clippy::unwrap_used)]
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt;
@@ -196,6 +196,10 @@ impl Client {
 
     /// Whether the server has closed the connection.
     pub fn is_closed(&mut self) -> bool {
-        matches!(self.0.read(&mut [0]), Ok(0))
+        match self.0.read(&mut [0]) {
+            Ok(size) => size == 0,
+            // It had not read all that was sent.
+            Err(error) => error.kind() == ErrorKind::ConnectionReset,
+        }
     }
 }
