@@ -9,6 +9,7 @@ mod client;
 mod clock;
 mod command;
 mod connection;
+mod control;
 mod decimal;
 mod error;
 pub mod keys;

@@ -15,13 +15,14 @@ use super::client::Shared;
 use super::clock::monotonic_ns;
 use super::command::{Values, templates};
 use super::connection::Address;
+use super::control::{Control, Length, Report, Seconds, Times, pin};
 use super::error::LoadError;
 use super::keys::Rng;
 use super::outcome::{LoadOutcome, WindowId, WindowStats};
 use super::recorder::Recorder;
 use super::series::Collector;
 use super::target::Target;
-use super::worker::{Control, Length, Report, Seconds, Times, Worker, pin};
+use super::worker::Worker;
 
 /// How often the progress of a run is looked at.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
