@@ -70,6 +70,11 @@ pub fn run(args: Args, global: &GlobalArgs) -> anyhow::Result<Exit> {
     let store = Store::open(&store_dir)?;
     // Until here a signal ends the process at once: nothing has begun.
     let cancel = Cancel::on_signals()?;
+    let mut command = vec!["perfblame".to_owned(), "compare".to_owned()];
+    command.extend(args.plan.to_repeat());
+    if args.no_profile {
+        command.push("--no-profile".to_owned());
+    }
     let request = CompareRequest {
         base: args.base,
         head: args.head,
@@ -81,7 +86,7 @@ pub fn run(args: Args, global: &GlobalArgs) -> anyhow::Result<Exit> {
         profile: !args.no_profile,
         out: args.out,
         resume: args.resume,
-        command: shell_words::join(std::env::args()),
+        command: shell_words::join(command),
     };
     let surroundings = Surroundings {
         repository: &repository,

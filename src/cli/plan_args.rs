@@ -65,6 +65,30 @@ impl PlanArgs {
         .read()
     }
 
+    /// The flags that a person gives in the repository to get the same plan: without seed, and
+    /// without the places of repository and store.
+    pub fn to_repeat(&self) -> Vec<String> {
+        let mut flags = Vec::new();
+        let mut flag = |name: &str, value: Option<String>| {
+            if let Some(value) = value {
+                flags.extend([name.to_owned(), value]);
+            }
+        };
+        let config = self.config.as_ref();
+        flag("--config", config.map(|path| path.display().to_string()));
+        flag("--preset", self.preset.clone());
+        for key in &self.set {
+            flag("--set", Some(key.clone()));
+        }
+        flag("--blocks", self.blocks.map(|blocks| blocks.to_string()));
+        flag("--freq", self.freq.map(|freq| freq.to_string()));
+        flag("--call-graph", self.call_graph.clone());
+        flag("--event", self.event.clone());
+        flag("--cpus", self.cpus.clone());
+        flag("--load-cpus", self.load_cpus.clone());
+        flags
+    }
+
     fn dedicated(&self) -> Vec<Layer> {
         let text = |value: &String| toml::Value::String(value.clone()).to_string();
         let flags = [

@@ -35,7 +35,7 @@ pub struct CompareRequest {
     pub out: PathBuf,
     /// An interrupted experiment to go on with.
     pub resume: Option<String>,
-    /// The command line that repeats the comparison.
+    /// The command line that repeats the comparison, but for its seed and commits.
     pub command: String,
 }
 

@@ -93,7 +93,7 @@ pub fn judge(
             .map(|(order, trial)| record(order, trial))
             .collect(),
         warnings,
-        commands: vec![request.command.clone()],
+        commands: vec![repeat(request, arms)],
         throughput: comparison.throughput,
         metrics: comparison.metrics,
         functions: comparison.functions,
@@ -107,6 +107,15 @@ pub fn judge(
         head: merged_folded_lines(profiles(1)),
     };
     (report, profiles)
+}
+
+/// The command that repeats the comparison: of these commits, whatever their names mean by then.
+fn repeat(request: &CompareRequest, arms: &[Arm]) -> String {
+    let [base, head] = [0, 1].map(|arm| &arms[arm].revision.id);
+    let short = |id: &str| id.chars().take(12).collect::<String>();
+    let seed = request.plan.experiment.seed;
+    let command = &request.command;
+    format!("{command} --seed {seed} {} {}", short(base), short(head))
 }
 
 /// The rules of judging, with what the workload says about its metrics.

@@ -8,7 +8,7 @@ use super::escape::{markdown, markdown_code};
 use super::headline::{
     Outcome, Segment, change_text, function_verdict, headline, note_text, telling_cost,
 };
-use super::text::short;
+use super::text::{ROWS_ALONE, short};
 use super::{CompareReport, number};
 
 /// Flagged functions that are shown before the fold.
@@ -81,11 +81,13 @@ fn metrics(out: &mut String, report: &CompareReport) {
 fn metric_row(out: &mut String, metric: &MetricVerdict) {
     let _ = writeln!(
         out,
-        "| {} ({}) | {} | {} | {} | {} | {} | {} |",
-        markdown(&metric.name),
-        markdown(&metric.unit),
-        number::value(metric.base_mean),
-        number::value(metric.head_mean),
+        "| {} | {} | {} | {} | {} | {} | {} |",
+        match number::unit_beside(&metric.unit) {
+            "" => markdown(&metric.name),
+            unit => format!("{} ({})", markdown(&metric.name), markdown(unit)),
+        },
+        number::quantity(metric.base_mean, &metric.unit),
+        number::quantity(metric.head_mean, &metric.unit),
         number::change(metric.change_pct),
         metric.ci95_pct.map_or("–".to_string(), number::interval),
         number::p(metric.p_adjusted),
@@ -155,16 +157,18 @@ fn details(out: &mut String, report: &CompareReport) {
             number::count(report.samples.lost)
         );
     }
+    let _ = writeln!(out, "- {ROWS_ALONE}");
     if let Some(welch) = report.throughput.welch {
+        let unit = &report.throughput.unit;
         let _ = writeln!(
             out,
             "- Welch's t = {}, df = {:.1}, p = {}; head − base {} to {} {}",
             number::statistic(welch.t),
             welch.df,
             number::p(welch.p),
-            number::value(welch.ci95[0]),
-            number::value(welch.ci95[1]),
-            markdown(&report.throughput.unit)
+            number::quantity(welch.ci95[0], unit),
+            number::quantity(welch.ci95[1], unit),
+            markdown(number::unit_beside(unit))
         );
     }
     if let Some(id) = &report.experiment {

@@ -15,6 +15,10 @@ const MIN_WIDTH: usize = 60;
 /// Unflagged functions that are listed after the flagged ones.
 const UNFLAGGED_ROWS: usize = 5;
 
+/// Why a row whose interval leaves out 0 may be undecided.
+pub(super) const ROWS_ALONE: &str =
+    "Intervals hold for one row each, p adj. for all rows and functions.";
+
 /// Renders the report as text for a terminal `width` columns wide.
 ///
 /// `color` puts ANSI colours in; whoever calls decides by `--color`, `NO_COLOR` and whether
@@ -102,35 +106,44 @@ impl Page {
             self.metric(out, metric);
         }
         if let Some(welch) = report.throughput.welch {
+            let unit = &report.throughput.unit;
             let text = format!(
                 "Welch's t = {}, df = {:.1}, p = {}; head − base {} to {} {}",
                 number::statistic(welch.t),
                 welch.df,
                 number::p(welch.p),
-                number::value(welch.ci95[0]),
-                number::value(welch.ci95[1]),
-                plain(&report.throughput.unit)
+                number::quantity(welch.ci95[0], unit),
+                number::quantity(welch.ci95[1], unit),
+                plain(number::unit_beside(unit))
             );
-            let text = fit(&text, self.width.saturating_sub(11));
-            let _ = writeln!(out, "{:<10} {}", "", self.paint(&text, "2"));
+            self.aside(out, text.trim_end());
+        }
+        self.aside(out, ROWS_ALONE);
+    }
+
+    /// Writes what explains a table, in lines below it.
+    fn aside(&self, out: &mut String, text: &str) {
+        for line in wrap(text, self.width.saturating_sub(11)) {
+            let _ = writeln!(out, "{:<10} {}", "", self.paint(&line, "2"));
         }
     }
 
     fn metric(&self, out: &mut String, metric: &MetricVerdict) {
-        let name = format!("{} {}", plain(&metric.name), plain(&metric.unit));
+        let unit = number::unit_beside(&metric.unit);
+        let name = format!("{} {}", plain(&metric.name), plain(unit));
         let _ = writeln!(
             out,
             "{} {:>9} {:>9} {:>8} {:>16} {:>6} {}",
             self.verdict(metric.verdict),
-            number::value(metric.base_mean),
-            number::value(metric.head_mean),
+            number::quantity(metric.base_mean, &metric.unit),
+            number::quantity(metric.head_mean, &metric.unit),
             number::change(metric.change_pct),
             metric
                 .ci95_pct
                 .map_or("–".to_string(), number::interval)
                 .trim_end_matches(" %"),
             number::p(metric.p_adjusted),
-            fit(&name, self.width.saturating_sub(64)),
+            fit(name.trim_end(), self.width.saturating_sub(64)),
         );
     }
 
@@ -167,8 +180,7 @@ impl Page {
         }
         let hidden = report.groups.len() + report.functions.len() - flagged - unflagged;
         if hidden > 0 {
-            let text = format!("{hidden} more without evidence of a change");
-            let _ = writeln!(out, "{:<10} {}", "", self.paint(&text, "2"));
+            self.aside(out, &format!("{hidden} more without evidence of a change"));
         }
     }
 
@@ -269,7 +281,7 @@ fn pad(text: &str, width: usize) -> String {
 }
 
 /// Breaks text at spaces into lines of at most `width` columns; a longer word is broken anywhere.
-fn wrap(text: &str, width: usize) -> Vec<String> {
+pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::new();
     for word in text.split(' ') {
@@ -312,6 +324,42 @@ mod tests {
                 assert!(line.width() <= 80, "{} columns: {line}", line.width());
             }
         }
+    }
+
+    #[test]
+    fn numbers_of_any_size_keep_to_their_columns() {
+        let mut report = report();
+        let mut size = report.metrics[0].clone();
+        size.name = "rss".to_string();
+        size.unit = "bytes".to_string();
+        (size.base_mean, size.head_mean) = (25_276_502_016.0, 25_376_502_016.0);
+        let mut wild = report.metrics[0].clone();
+        (wild.base_mean, wild.head_mean) = (1.4e15, 9.9e15);
+        wild.change_pct = 2_304_450.5;
+        wild.ci95_pct = Some([-99.988, 2.3e9]);
+        report.metrics.extend([size, wild]);
+        let text = render(&report, 80, false);
+        let rows: Vec<&str> = text
+            .lines()
+            .skip_while(|l| !l.starts_with("verdict"))
+            .collect();
+        let column = |line: &str, name: &str| {
+            let at = line.find(name).unwrap();
+            line[..at].width()
+        };
+        let metric = column(rows[0], "metric");
+        assert_eq!(column(rows[3], "rss"), metric, "{text}");
+        assert_eq!(column(rows[4], "latency_p99"), metric, "{text}");
+        assert!(rows[3].contains("25.28 GB"), "{text}");
+    }
+
+    #[test]
+    fn the_line_of_welch_is_whole() {
+        let mut report = report();
+        report.throughput.unit = "operations per second".to_string();
+        let text = render(&report, 80, false);
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains("p = .012; head − base −6,190 to −890.0 operations per second"));
     }
 
     #[test]

@@ -2,10 +2,14 @@
 // Makes a flame graph of two profiles live. `svg` is the element that Rust drew, `d` its data
 // (see data.rs). Returns what a page around it may call.
 function perfblameFlame(svg, d) {
+  const height = +svg.getAttribute("height");
   const NS = "http://www.w3.org/2000/svg", ROW = 17, PAD = 10, MIN = 0.4, GAP = 24;
   const part = (name) => svg.querySelector(":scope > ." + name);
   const framesG = part("frames"), tip = part("tip"), ui = part("ui"), legend = part("legend"), details = part("details");
   const top = +svg.dataset.top, rows = +svg.dataset.rows, titled = top > 60;
+  const title = part("title"), titleText = svg.getAttribute("aria-label");
+  const subs = () => [...svg.querySelectorAll(":scope > .sub")];
+  const subWords = subs().map((t) => t.textContent).join(" ").split(" "), subLines = subs().length;
   const n = d.f.length / 6;
   const depth = new Int32Array(n), fn = new Int32Array(n), parent = new Int32Array(n), end = new Int32Array(n);
   const value = [new Float64Array(n), new Float64Array(n)], own = [new Float64Array(n), new Float64Array(n)];
@@ -105,6 +109,7 @@ function perfblameFlame(svg, d) {
       }
     });
     framesG.replaceChildren(list);
+    fitHead(W);
     buttons(W);
     say(at >= 0 ? at : -1);
   }
@@ -143,18 +148,46 @@ function perfblameFlame(svg, d) {
     const active = document.activeElement, held = ui.contains(active) ? [...ui.children].indexOf(active) : -1;
     ui.replaceChildren();
     let x = W - PAD;
-    const put = (w, text, selected, act) => { x -= w; button(x, 8, w, text, selected, act); x -= 6; };
+    const put = (w, text, selected, act) => { x -= w; button(x, 0, w, text, selected, act); x -= 6; };
+    const narrow = W < 560;
     put(64, "Search", !!regex, searchPrompt);
-    if (W > 700 || focus) put(86, "Reset zoom", false, () => zoom(0));
+    if (!narrow || focus) put(narrow ? 54 : 86, narrow ? "Reset" : "Reset zoom", false, () => zoom(0));
     x = PAD;
-    [["Head width", 1], ["Base width", 0], ["Side by side", 2]].forEach(([text, v]) => {
+    (narrow ? [["Head", 1], ["Base", 0], ["Both", 2]] : [["Head width", 1], ["Base width", 0], ["Side by side", 2]]).forEach(([text, v]) => {
       const w = text.length * char + 14;
-      button(x, 8, w, text, view === v, () => setView(v));
+      button(x, 0, w, text, view === v, () => setView(v));
       x += w + 6;
     });
     if (held >= 0 && ui.children[held]) ui.children[held].focus();
-    const narrow = W < 1000;
-    svg.querySelectorAll(":scope > .title, :scope > .sub").forEach((t) => { t.style.display = narrow && t.classList.contains("title") ? "none" : ""; });
+  }
+  // Fits title, lines and legend to the width. What they need beyond the drawing's room moves the rest down.
+  function fitHead(W) {
+    let down = 0;
+    if (titled) {
+      const most = Math.max(10, Math.floor((W - 2 * PAD) / (char * 1.42)));
+      title.textContent = titleText.length > most ? titleText.slice(0, most - 1) + "…" : titleText;
+      const room = Math.max(20, Math.floor((W - 2 * PAD) / char)), lines = [""];
+      subWords.forEach((word) => {
+        const line = lines[lines.length - 1];
+        if (line && line.length + 1 + word.length > room) lines.push(word);
+        else lines[lines.length - 1] = line ? line + " " + word : word;
+      });
+      subs().forEach((t) => t.remove());
+      lines.forEach((line, k) => title.parentNode.insertBefore(el("text", { x: "50%", y: 46 + 16 * k, class: "sub" }, line), legend));
+      down = (lines.length - subLines) * 16;
+    }
+    let x = PAD, row = 0;
+    [...legend.querySelectorAll(".key")].forEach((g) => {
+      const rect = g.querySelector("rect"), w = 33 + g.textContent.length * char;
+      if (x > PAD && x + w > W) { x = PAD; row++; }
+      g.setAttribute("transform", "translate(" + (x - rect.getAttribute("x")) + "," + (row * 17 + down) + ")");
+      x += w;
+    });
+    ui.setAttribute("transform", "translate(0," + (top - 54 + down) + ")");
+    down += row * 17;
+    framesG.setAttribute("transform", "translate(0," + down + ")");
+    details.setAttribute("transform", "translate(0," + down + ")");
+    svg.setAttribute("height", height + down);
   }
   function setView(v) { view = v; draw(); }
   function zoom(i) { focus = i; hide(); draw(); }

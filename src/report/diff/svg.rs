@@ -2,8 +2,11 @@
 
 use std::fmt::Write as _;
 
-use crate::report::escape::xml;
+use unicode_width::UnicodeWidthStr as _;
+
+use crate::report::escape::{plain, xml};
 use crate::report::number;
+use crate::report::text::wrap;
 
 use super::data;
 use super::function::Judged;
@@ -26,6 +29,13 @@ const ROW: f64 = 17.0;
 
 /// Width of a character of the frames' font.
 const CHAR: f64 = 7.2;
+
+/// Characters of a title and of a line below it that the drawing is wide enough for.
+const TITLE_ROOM: usize = 112;
+const LINE_ROOM: usize = 160;
+
+/// Height of a line below the title.
+const LINE: f64 = 16.0;
 
 /// Narrowest frame of the drawing without a script; the script draws more when zoomed.
 const MIN_STATIC_WIDTH: f64 = 0.4;
@@ -78,7 +88,15 @@ pub(in crate::report) fn element(
 ) {
     let rows = tree.frames.iter().map(|f| f.depth).max().unwrap_or(0) + 1;
     let titled = !options.title.is_empty();
-    let top = if titled { 96.0 } else { 44.0 };
+    let lines = match titled {
+        true => wrap(&plain(options.subtitle), LINE_ROOM),
+        false => Vec::new(),
+    };
+    // Title, lines, a row for the script's buttons, legend.
+    let top = match titled {
+        true => 96.0 + LINE * lines.len() as f64,
+        false => 44.0,
+    };
     let height = top + f64::from(rows) * ROW + 28.0;
     let _ = writeln!(
         out,
@@ -93,13 +111,24 @@ pub(in crate::report) fn element(
     );
     out.push_str("<rect class=\"bg\" width=\"100%\" height=\"100%\"/>\n");
     if titled {
+        let title = plain(options.title);
+        let shown = match title.width() <= TITLE_ROOM {
+            true => title.into_owned(),
+            false => title.chars().take(TITLE_ROOM - 1).collect::<String>() + "…",
+        };
         let _ = writeln!(
             out,
-            "<text class=\"title\" x=\"50%\" y=\"26\">{}</text>\n\
-             <text class=\"sub\" x=\"50%\" y=\"46\">{}</text>",
-            xml(options.title),
-            xml(options.subtitle)
+            "<text class=\"title\" x=\"50%\" y=\"26\">{}</text>",
+            xml(&shown)
         );
+        for (i, line) in lines.iter().enumerate() {
+            let _ = writeln!(
+                out,
+                "<text class=\"sub\" x=\"50%\" y=\"{}\">{}</text>",
+                46.0 + LINE * i as f64,
+                xml(line)
+            );
+        }
     }
     legend(out, tree, judged, top - 26.0);
     out.push_str("<g class=\"ui\"></g>\n<g class=\"frames\">\n");

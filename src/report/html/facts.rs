@@ -14,8 +14,8 @@ pub(super) fn explained(report: &CompareReport) -> String {
     if let Some(explained) = report.explained {
         let _ = write!(
             out,
-            "<p>CPU time per operation changed by {} points of base’s; the flagged functions account \
-             for {}. ",
+            "<p>CPU time per operation changed by {} over all functions; what the flagged functions \
+             themselves changed comes to {} of base’s time. ",
             number::change(explained.total_points),
             number::change(explained.flagged_points)
         );
@@ -72,7 +72,7 @@ pub(super) fn trials(report: &CompareReport) -> String {
         };
         let _ = write!(
             out,
-            "<tr class=\"{arm}\"><td class=\"num\">{}</td><td class=\"num\">{}</td><td>{arm}</td><td>{}</td>",
+            "<tr class=\"{arm}\"><td class=\"num\">{}</td><td class=\"num\">{}</td><td>{arm}</td><td class=\"when\">{}</td>",
             trial.order + 1,
             trial.block + 1,
             xml(&trial.started)

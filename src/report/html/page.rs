@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use crate::report::diff::{self, DiffTree, Judged};
 use crate::report::escape::xml;
 use crate::report::headline::{Outcome, Segment, headline};
-use crate::report::text::short;
+use crate::report::text::{ROWS_ALONE, short};
 use crate::report::{CompareReport, Side, number};
 use crate::verdict::{MetricVerdict, Verdict};
 
@@ -153,9 +153,9 @@ fn metric_tile(metric: &MetricVerdict) -> String {
             Some(ci) => format!("95 % interval {}", number::interval(ci)),
             None => "one block: no interval".to_string(),
         },
-        number::value(metric.base_mean),
-        number::value(metric.head_mean),
-        unit = xml(&metric.unit),
+        number::quantity(metric.base_mean, &metric.unit),
+        number::quantity(metric.head_mean, &metric.unit),
+        unit = xml(number::unit_beside(&metric.unit)),
     );
     let _ = write!(
         out,
@@ -167,13 +167,13 @@ fn metric_tile(metric: &MetricVerdict) -> String {
     if let Some(welch) = metric.welch {
         let _ = write!(
             out,
-            "<dt>Welch</dt><dd>t {}, df {:.1}, p {} <span class=\"dim\">head − base {} to {} {}</span></dd>",
+            "<dt>Welch</dt><dd>p {} <span class=\"dim\">t {}, df {:.1}; head − base {} to {} {}</span></dd>",
+            number::p(welch.p),
             number::statistic(welch.t),
             welch.df,
-            number::p(welch.p),
-            number::value(welch.ci95[0]),
-            number::value(welch.ci95[1]),
-            xml(&metric.unit)
+            number::quantity(welch.ci95[0], &metric.unit),
+            number::quantity(welch.ci95[1], &metric.unit),
+            xml(number::unit_beside(&metric.unit))
         );
     }
     if let Some(pct) = metric.detectable_pct {
@@ -207,16 +207,19 @@ fn metrics(report: &CompareReport) -> String {
              <td class=\"num\">{}</td><td class=\"num\">{}</td><td class=\"num\">{}</td>\
              <td class=\"num\">{}</td><td><span class=\"pill {class}\">{class}</span></td></tr>",
             xml(&metric.name),
-            xml(&metric.unit),
-            number::value(metric.base_mean),
-            number::value(metric.head_mean),
+            xml(number::unit_beside(&metric.unit)),
+            number::quantity(metric.base_mean, &metric.unit),
+            number::quantity(metric.head_mean, &metric.unit),
             number::change(metric.change_pct),
             metric.ci95_pct.map_or("–".to_string(), number::interval),
             number::p(metric.p_adjusted),
             class = verdict_class(metric.verdict)
         );
     }
-    out.push_str("</tbody></table></div>");
+    let _ = write!(
+        out,
+        "</tbody></table></div><p class=\"dim small\">{ROWS_ALONE}</p>"
+    );
     out
 }
 

@@ -78,6 +78,8 @@
     if (text !== undefined) e.textContent = text;
     return e;
   };
+  const moreButton = make("button");
+  $("fn-more").replaceChildren(moreButton);
   function bars(cell, cost, scale) {
     const box = make("span", "bars");
     const i = make("i"), b = make("b");
@@ -158,7 +160,8 @@
     for (; limit < to; limit++) list.append(row(shown[limit]));
     body.append(list);
     const left = shown.length - limit;
-    $("fn-more").textContent = left ? left.toLocaleString("en-US") + " more below" : "";
+    moreButton.hidden = !left;
+    moreButton.textContent = "show " + Math.min(CHUNK, left) + " more of " + left.toLocaleString("en-US");
   }
   function render() {
     const text = $("fn-filter").value.trim().toLowerCase(), verdict = $("fn-verdict").value;
@@ -203,10 +206,6 @@
   addEventListener("keydown", (e) => {
     if (e.key === "/" && !/^(INPUT|SELECT|TEXTAREA)$/.test(document.activeElement.tagName)) { e.preventDefault(); $("fn-filter").focus(); }
   });
+  moreButton.addEventListener("click", more);
   render();
-  if (window.IntersectionObserver) {
-    new IntersectionObserver((entries) => { if (entries[0].isIntersecting && limit < shown.length) more(); }, { rootMargin: "600px" }).observe($("fn-more"));
-  } else {
-    while (limit < shown.length) more();
-  }
 })();
