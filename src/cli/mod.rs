@@ -1,5 +1,6 @@
 //! One file per command: clap `Args`, turned into plan types at once; the core never sees clap.
 
+mod bisect;
 mod compare;
 mod completions;
 mod convert;
@@ -39,6 +40,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Compare(Box<compare::Args>),
+    Bisect(Box<bisect::Args>),
     Diff(diff::Args),
     Flamegraph(flamegraph::Args),
     Convert(convert::Args),
@@ -62,6 +64,7 @@ pub fn main() -> ExitCode {
     let Cli { global, command } = Cli::parse();
     let outcome = match command {
         Command::Compare(args) => compare::run(*args, &global),
+        Command::Bisect(args) => bisect::run(*args, &global),
         Command::Diff(args) => diff::run(args),
         Command::Flamegraph(args) => flamegraph::run(args),
         Command::Convert(args) => convert::run(args),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::experiment::Progress;
+use crate::experiment::{Progress, SearchState};
 
 /// A bar on standard error where that is a terminal; lines without a bar elsewhere; nothing if quiet.
 pub struct Terminal {
@@ -72,6 +72,37 @@ impl Progress for Terminal {
         self.bar
             .set_prefix(humantime::format_duration(seconds).to_string());
         self.bar.inc(1);
+    }
+
+    fn search(&mut self, state: &SearchState) {
+        let left = Duration::from_secs(state.left.as_secs().max(1));
+        let text = format!(
+            "trial {}: {} of {} commits left; {:.0} % {}; no step {:.0} %; about {} left",
+            state.trials,
+            state.commits_left,
+            state.commits,
+            100.0 * state.probability,
+            super::exit::shown(&state.candidate),
+            100.0 * state.no_step,
+            humantime::format_duration(left)
+        );
+        if self.quiet {
+            return;
+        }
+        if !std::io::stderr().is_terminal() {
+            self.line(&text);
+            return;
+        }
+        if self.bar.is_hidden() || self.bar.is_finished() {
+            self.bar = ProgressBar::new_spinner();
+            self.bar
+                .set_draw_target(ProgressDrawTarget::stderr_with_hz(4));
+        }
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg}") {
+            self.bar.set_style(style);
+        }
+        self.bar.set_message(text);
+        self.bar.tick();
     }
 
     fn finished(&mut self) {

@@ -35,6 +35,21 @@ pub enum ExperimentError {
         /// The last failure.
         message: String,
     },
+    /// The ends of a search, or what is looked for, do not make sense.
+    #[error("{0}")]
+    Ends(String),
+    /// The user's own command ended the search.
+    #[error("`{command}` on {commit} {reason}{said}")]
+    Script {
+        /// The command.
+        command: String,
+        /// The commit, abbreviated, with its subject line.
+        commit: String,
+        /// How it ended.
+        reason: String,
+        /// Its last lines, each after a line break.
+        said: String,
+    },
     /// Files of the workspace.
     #[error("{}: {source}", path.display())]
     File {
@@ -51,6 +66,9 @@ pub enum ExperimentError {
         /// Why.
         reason: String,
     },
+    /// A limit that the user set was reached; the search says what it knows.
+    #[error("the budget of {0} is spent")]
+    Budget(&'static str),
     /// The user wished to stop.
     #[error("interrupted")]
     Interrupted,

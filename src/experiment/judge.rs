@@ -119,7 +119,7 @@ fn repeat(request: &CompareRequest, arms: &[Arm]) -> String {
 }
 
 /// The rules of judging, with what the workload says about its metrics.
-fn judging(plan: &Plan, trials: &[MeasuredTrial]) -> Judging {
+pub(super) fn judging(plan: &Plan, trials: &[MeasuredTrial]) -> Judging {
     let mut judging = plan.judging.clone();
     judging.seed = plan.experiment.seed;
     if let Some(program) = &plan.load_program {

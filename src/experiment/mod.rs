@@ -2,6 +2,7 @@
 
 mod arms;
 mod attempt;
+pub mod bisect;
 mod compare;
 mod error;
 mod job;
@@ -15,4 +16,4 @@ mod workspace;
 
 pub use compare::{CompareRequest, Surroundings, compare};
 pub use error::ExperimentError;
-pub use progress::{Progress, Silent};
+pub use progress::{Progress, SearchState, Silent};

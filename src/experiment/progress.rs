@@ -16,8 +16,30 @@ pub trait Progress {
     /// A trial ended well; the time that the rest may take.
     fn trial_done(&mut self, _left: Duration) {}
 
+    /// A search knows more than before.
+    fn search(&mut self, _state: &SearchState) {}
+
     /// All trials are done, or the experiment was given up.
     fn finished(&mut self) {}
+}
+
+/// Where a search stands.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SearchState {
+    /// Trials so far.
+    pub trials: usize,
+    /// Classes of commits after GOOD.
+    pub commits: usize,
+    /// Those whose probability is above one in a hundred.
+    pub commits_left: usize,
+    /// Probability of the best candidate.
+    pub probability: f64,
+    /// Probability that there is no step.
+    pub no_step: f64,
+    /// The best candidate, abbreviated, with its subject line.
+    pub candidate: String,
+    /// The time that the rest may take.
+    pub left: Duration,
 }
 
 /// Tells nobody.

@@ -3,6 +3,7 @@
 //! A report is one value, [`CompareReport`], and every form of it is a pure function of that value
 //! and of the folded stacks of both arms. The same value gives the same bytes.
 
+pub mod bisect;
 pub mod diff;
 mod escape;
 mod flamegraph;
@@ -18,6 +19,11 @@ mod sample;
 pub mod text;
 mod write;
 
+pub use bisect::{
+    BISECT_SCHEMA, Belief, BisectOutcome, BisectReport, CertificateReport, ChangeReport,
+    CulpritReport, End, Explanation, FurtherCulprit, MeasuredKind, MeasuredValue, SearchedLine,
+    SkippedCommit, Touched, TrialCounts,
+};
 pub use escape::{plain, xml};
 pub use flamegraph::{FlameGraphError, flamegraph};
 pub use headline::{Headline, Outcome, Segment, headline};

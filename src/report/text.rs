@@ -252,7 +252,7 @@ pub(super) fn short(commit: &str) -> &str {
 }
 
 /// Cuts text to at most `width` columns, in the middle, where names differ least.
-fn fit(text: &str, width: usize) -> String {
+pub(super) fn fit(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_string();
     }
@@ -276,7 +276,7 @@ fn take(chars: impl Iterator<Item = char>, width: usize) -> String {
 }
 
 /// Fills text with spaces up to `width` columns; formatting by characters would misplace wide ones.
-fn pad(text: &str, width: usize) -> String {
+pub(super) fn pad(text: &str, width: usize) -> String {
     format!("{text}{}", " ".repeat(width.saturating_sub(text.width())))
 }
 

@@ -8,4 +8,4 @@ mod functions;
 mod page;
 mod plot;
 
-pub use page::render;
+pub use page::{STYLE, render};

@@ -12,7 +12,8 @@ use crate::verdict::{MetricVerdict, Verdict};
 use super::{facts, functions, plot};
 
 const TEMPLATE: &str = include_str!("template.html");
-const STYLE: &str = include_str!("style.css");
+/// The page's style sheet, for pages of other reports.
+pub const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
 
 /// Renders the page. `tree` and `judged` are the difference of both arms' profiles.

@@ -1,0 +1,254 @@
+//! The value of one trial where a function is looked for: its normalised cost per operation.
+//!
+//! A comparison takes size factors from all of its trials at once; a search meets them one by one,
+//! and a value that was told must not change. So the first trial is the reference: the size factor
+//! of a later one is the weighted median, over functions, of the log ratio of its self cost to the
+//! reference's. What the reference's own noise adds is the same for every trial, and cancels in
+//! every difference.
+
+use std::collections::BTreeMap;
+
+use crate::profile::{FunctionId, FunctionTable};
+use crate::stats::weighted_median;
+use crate::verdict::TrialMeasurement;
+
+/// Own noise of a typical function, for weighing functions in the size factor.
+const TYPICAL_NOISE: f64 = 0.05;
+/// Fewest functions to take a size factor from.
+const FEWEST_FOR_FACTORS: usize = 8;
+
+/// What every trial is put in relation to.
+#[derive(Debug, Clone)]
+pub struct Reference {
+    /// Log self cost and samples by function.
+    own: BTreeMap<FunctionId, (f64, f64)>,
+}
+
+/// A function as it is looked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FunctionName {
+    name: String,
+    module: Option<String>,
+}
+
+/// Why no function is meant by a name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NotOne {
+    /// No sample holds such a function; those that are similar.
+    None(Vec<String>),
+    /// Several do.
+    Several(Vec<String>),
+}
+
+impl FunctionName {
+    /// Reads `NAME` or `NAME@MODULE`.
+    pub fn parse(text: &str) -> Self {
+        match text.rsplit_once('@') {
+            Some((name, module)) if !name.is_empty() && !module.is_empty() => Self {
+                name: name.to_owned(),
+                module: Some(module.to_owned()),
+            },
+            _ => Self {
+                name: text.to_owned(),
+                module: None,
+            },
+        }
+    }
+
+    /// The function that is meant, among those that were seen. A full name goes before the last
+    /// part of one.
+    pub fn find<'a>(
+        &self,
+        seen: impl Iterator<Item = &'a FunctionId> + Clone,
+    ) -> Result<FunctionId, NotOne> {
+        let in_module = |id: &&FunctionId| {
+            self.module
+                .as_ref()
+                .is_none_or(|module| *module == id.module)
+        };
+        let ending = format!("::{}", self.name);
+        let tests: [&dyn Fn(&FunctionId) -> bool; 2] =
+            [&|id| id.name == self.name, &|id| id.name.ends_with(&ending)];
+        for is_meant in tests {
+            let found: Vec<&FunctionId> = seen
+                .clone()
+                .filter(in_module)
+                .filter(|id| is_meant(id))
+                .collect();
+            match found.as_slice() {
+                [] => {}
+                [only] => return Ok((*only).clone()),
+                several => {
+                    return Err(NotOne::Several(several.iter().map(|id| full(id)).collect()));
+                }
+            }
+        }
+        let wanted = self.name.to_lowercase();
+        let similar = seen
+            .filter(|id| {
+                let name = id.name.to_lowercase();
+                name.contains(&wanted) || wanted.contains(&name) && name.len() > 3
+            })
+            .map(full)
+            .take(12)
+            .collect();
+        Err(NotOne::None(similar))
+    }
+}
+
+/// A function as it can be given on the command line.
+pub fn full(id: &FunctionId) -> String {
+    format!("{}@{}", id.name, id.module)
+}
+
+impl Reference {
+    /// Takes a trial as the reference; `None` where it has no samples.
+    pub fn of(trial: &TrialMeasurement) -> Option<Self> {
+        let table = trial.functions.as_ref().filter(|t| t.total_samples > 0)?;
+        let own = table
+            .rows
+            .iter()
+            .filter(|(_, counts)| counts.self_samples > 0)
+            .map(|(id, counts)| {
+                let samples = counts.self_samples as f64;
+                (id.clone(), (log_cost(samples, table, trial), samples))
+            })
+            .collect();
+        Some(Self { own })
+    }
+
+    /// Log inclusive cost of a function in a trial, less the trial's size factor; `None` where the
+    /// trial has no samples.
+    pub fn value(&self, function: &FunctionId, trial: &TrialMeasurement) -> Option<f64> {
+        let table = trial.functions.as_ref().filter(|t| t.total_samples > 0)?;
+        let counts = table.rows.get(function).copied().unwrap_or_default();
+        let cost = log_cost(counts.inclusive_samples as f64, table, trial);
+        Some(cost - self.factor(function, table, trial))
+    }
+
+    fn factor(&self, except: &FunctionId, table: &FunctionTable, trial: &TrialMeasurement) -> f64 {
+        let mut ratios: Vec<(f64, f64)> = self
+            .own
+            .iter()
+            .filter(|(id, _)| *id != except)
+            .filter_map(|(id, (log, samples))| {
+                let now = table.rows.get(id)?.self_samples as f64;
+                let noise = 1.0 / samples + 1.0 / now + TYPICAL_NOISE * TYPICAL_NOISE;
+                (now > 0.0).then(|| (log_cost(now, table, trial) - log, noise.sqrt().recip()))
+            })
+            .collect();
+        if ratios.len() < FEWEST_FOR_FACTORS {
+            return 0.0;
+        }
+        let median = weighted_median(&mut ratios);
+        if median.is_finite() { median } else { 0.0 }
+    }
+}
+
+/// Log of CPU nanoseconds per operation; of the share where operations or time are unknown. Half a
+/// sample is added, so that a function that was not seen has a logarithm.
+fn log_cost(samples: f64, table: &FunctionTable, trial: &TrialMeasurement) -> f64 {
+    let ns_per_op = trial.profiled_cpu_ns / trial.profiled_ops;
+    let ns_per_op = match ns_per_op.is_finite() && ns_per_op > 0.0 {
+        true => ns_per_op,
+        false => 1.0,
+    };
+    ((samples + 0.5) / table.total_samples as f64 * ns_per_op).ln()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::FunctionCounts;
+
+    fn id(name: &str, module: &str) -> FunctionId {
+        FunctionId {
+            name: name.to_owned(),
+            module: module.to_owned(),
+        }
+    }
+
+    /// A trial of a machine `speed` times as slow, whose function `f` has `samples`.
+    fn trial(samples: u64, speed: f64) -> TrialMeasurement {
+        let mut table = FunctionTable::default();
+        for (at, own) in [(0, samples), (1, 100), (2, 200), (3, 300), (4, 150)]
+            .into_iter()
+            .chain((5..12).map(|at| (at, 80)))
+        {
+            let counts = FunctionCounts {
+                self_samples: own,
+                inclusive_samples: own,
+            };
+            table.total_samples += own;
+            if own > 0 {
+                table.rows.insert(id(&format!("f{at}"), "m"), counts);
+            }
+        }
+        TrialMeasurement {
+            block: 0,
+            profiled_ops: 1000.0,
+            profiled_cpu_ns: 1e6 * speed * table.total_samples as f64,
+            metrics: BTreeMap::new(),
+            functions: Some(table),
+        }
+    }
+
+    #[test]
+    fn a_slow_machine_changes_nothing_and_a_dearer_function_does() {
+        let first = trial(100, 1.0);
+        let reference = Reference::of(&first).unwrap();
+        let f = id("f0", "m");
+        let value = |trial: &TrialMeasurement| reference.value(&f, trial).unwrap();
+        let base = value(&first);
+        assert!((value(&trial(100, 3.0)) - base).abs() < 1e-9);
+        let doubled = value(&trial(200, 1.5)) - base;
+        assert!(
+            (doubled - (200.5f64 / 100.5).ln()).abs() < 1e-9,
+            "{doubled}"
+        );
+        let gone = value(&trial(0, 1.0)) - base;
+        assert!((gone - (0.5f64 / 100.5).ln()).abs() < 1e-9, "{gone}");
+    }
+
+    #[test]
+    fn no_samples_no_value() {
+        let mut empty = trial(1, 1.0);
+        empty.functions = Some(FunctionTable::default());
+        assert!(Reference::of(&empty).is_none());
+        let reference = Reference::of(&trial(1, 1.0)).unwrap();
+        assert_eq!(reference.value(&id("f0", "m"), &empty), None);
+    }
+
+    #[test]
+    fn names_mean_one_function_or_are_listed() {
+        let seen = [
+            id("get", "srv"),
+            id("get", "libx.so"),
+            id("db::put", "srv"),
+            id("cache::del", "srv"),
+            id("db::del", "srv"),
+        ];
+        let find = |text| FunctionName::parse(text).find(seen.iter());
+        assert_eq!(find("put"), Ok(id("db::put", "srv")));
+        assert_eq!(find("get@srv"), Ok(id("get", "srv")));
+        assert_eq!(
+            find("get"),
+            Err(NotOne::Several(vec![
+                "get@srv".into(),
+                "get@libx.so".into()
+            ]))
+        );
+        assert_eq!(
+            find("del"),
+            Err(NotOne::Several(vec![
+                "cache::del@srv".into(),
+                "db::del@srv".into()
+            ]))
+        );
+        assert_eq!(
+            find("ge"),
+            Err(NotOne::None(vec!["get@srv".into(), "get@libx.so".into()]))
+        );
+        assert_eq!(find("nothing"), Err(NotOne::None(vec![])));
+    }
+}

@@ -1,0 +1,242 @@
+//! The command's work from ends to report.
+
+use std::time::Instant;
+
+use crate::bisect::{Change, Response};
+use crate::build::Reuse;
+use crate::experiment::ExperimentError;
+use crate::experiment::compare::Surroundings;
+use crate::experiment::judge::judging;
+use crate::experiment::progress::Progress;
+use crate::experiment::workspace::Workspace;
+use crate::plan::Direction;
+use crate::repo::{PathsDigester, Pathspecs};
+use crate::report::{BisectOutcome, BisectReport, Profiles, bisect as report};
+use crate::store::{ExperimentState, Finish, NewExperiment, RunningExperiment, Store};
+use crate::trial::{Machine, Placement, Topology, TrialError};
+
+use super::bench::Bench;
+use super::ends::Ends;
+use super::find::Hunt;
+use super::journal::{Journal, Start};
+use super::meter::Meter;
+use super::outcome::{Scene, compose};
+use super::request::{BisectRequest, Measured, Towards};
+use super::resume::Resumable;
+use super::searcher::{Searcher, take_up_gauge};
+
+/// How a search begins.
+pub enum Begin {
+    /// Anew.
+    New(Box<BisectRequest>),
+    /// Where it was.
+    Resume(Box<Resumable>),
+}
+
+/// Carries out a search. The report's files are written; the report is returned too.
+pub fn bisect(
+    begin: Begin,
+    reuse: Reuse,
+    surroundings: &Surroundings<'_>,
+    progress: &mut dyn Progress,
+) -> Result<BisectReport, ExperimentError> {
+    let store = surroundings.store;
+    let machine = Machine::read();
+    let (request, ends, running) = match begin {
+        Begin::New(request) => {
+            let ends = Ends::resolve(surroundings.repository, &request.good, &request.bad)?;
+            check_sampling(&request)?;
+            let running = store.begin(&NewExperiment {
+                kind: "bisect".to_owned(),
+                base: Some(ends.old.id.clone()),
+                head: Some(ends.new.id.clone()),
+                seed: request.plan.experiment.seed,
+                plan: serde_json::to_value(&request.plan).unwrap_or_default(),
+                machine: serde_json::to_value(&machine).unwrap_or_default(),
+            })?;
+            let start = Start {
+                request: (*request).clone(),
+                old: ends.old.id.clone(),
+                new: ends.new.id.clone(),
+                swapped: ends.swapped,
+                notes: ends.notes.clone(),
+            };
+            Journal::begin(store, &running.id, &start)?;
+            (*request, ends, running)
+        }
+        Begin::Resume(resumable) => {
+            let ends = resumable.ends(surroundings.repository)?;
+            check_sampling(&resumable.start.request)?;
+            let running = store.resume(&resumable.id)?;
+            (resumable.start.request, ends, running)
+        }
+    };
+    for note in &ends.notes {
+        progress.note(note);
+    }
+    let id = running.id.clone();
+    let outcome = search(
+        (&request, &ends, &id),
+        Reach::Limits(reuse),
+        surroundings,
+        &machine,
+        progress,
+    )
+    .and_then(|(report, profiles)| {
+        report::write_all(&request.out, &report, &profiles)?;
+        Ok(report)
+    });
+    finish(store, running, &outcome)?;
+    outcome
+}
+
+fn check_sampling(request: &BisectRequest) -> Result<(), ExperimentError> {
+    let is_script = matches!(request.measured, Measured::Script { .. });
+    if request.samples_trials() || request.profile && !is_script {
+        // Better now than after two builds.
+        crate::sample::check(&request.plan.sampling)
+            .map_err(|error| TrialError::Sampling(error.to_string()))?;
+    }
+    Ok(())
+}
+
+/// How far a search may go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    /// As far as its limits allow.
+    Limits(Reuse),
+    /// Nowhere: nothing is measured and nothing stored.
+    Stored,
+}
+
+fn search(
+    (request, ends, experiment): (&BisectRequest, &Ends, &str),
+    reach: Reach,
+    surroundings: &Surroundings<'_>,
+    machine: &Machine,
+    progress: &mut dyn Progress,
+) -> Result<(BisectReport, Profiles), ExperimentError> {
+    let started = Instant::now();
+    let root = surroundings.store.directory().join("run");
+    let workspace =
+        Workspace::new(&root).map_err(|source| ExperimentError::File { path: root, source })?;
+    let placement = place(request)?;
+    let paths = PathsDigester::new(Pathspecs::parse(&request.plan.subject.paths)?);
+    let (mut journal, _) = Journal::read(surroundings.store, experiment)?;
+    let (reuse, deadline) = match reach {
+        Reach::Limits(reuse) => (reuse, request.limits.max_time().map(|time| started + time)),
+        Reach::Stored => {
+            journal.freeze();
+            (Reuse::Everything, Some(started))
+        }
+    };
+    let bench = Bench::new(
+        surroundings,
+        (request, experiment),
+        (&placement, &workspace, &paths),
+        reuse,
+    )?;
+    let rules = judging(&request.plan, &[]);
+    let mut meter = Meter::new(&request.measured, &rules.main_metric, ends.swapped);
+    take_up_gauge(&mut meter, &journal, &bench)?;
+    let better = match &request.measured {
+        Measured::Metric { .. } => rules.describe(meter.metric()).direction,
+        _ => Direction::LowerIsBetter,
+    };
+    let mut searcher = Searcher {
+        response: response(request, better, ends.swapped),
+        deadline,
+        bench,
+        journal,
+        meter,
+        searched: Vec::new(),
+        progress,
+    };
+    let mut hunt = Hunt {
+        searcher: &mut searcher,
+        notes: ends.notes.clone(),
+    };
+    let found = hunt.hunt(&ends.old, &ends.new)?;
+    let notes = hunt.notes;
+    let scene = Scene {
+        request,
+        ends,
+        experiment,
+        machine,
+    };
+    compose(&scene, &mut searcher, &found, notes)
+}
+
+/// What a stored search knows, without asking anything: for `--log` and `--visualize`.
+pub fn peek(
+    resumable: &Resumable,
+    surroundings: &Surroundings<'_>,
+    progress: &mut dyn Progress,
+) -> Result<BisectReport, ExperimentError> {
+    let experiment = surroundings.store.experiment(&resumable.id)?;
+    if experiment.state == ExperimentState::Done
+        && let Some(outcome) = experiment.outcome
+        && let Ok(report) = serde_json::from_value(outcome)
+    {
+        return Ok(report);
+    }
+    let ends = resumable.ends(surroundings.repository)?;
+    let what = (&resumable.start.request, &ends, resumable.id.as_str());
+    let machine = Machine::read();
+    Ok(search(what, Reach::Stored, surroundings, &machine, progress)?.0)
+}
+
+fn response(request: &BisectRequest, better: Direction, swapped: bool) -> Response {
+    let Measured::Script { .. } = request.measured else {
+        let Some(towards) = request.towards else {
+            return Response::Value(Change::Any);
+        };
+        // From GOOD to BAD; the search runs from old to new.
+        let gets_slower = (towards == Towards::Slower) != swapped;
+        let rises = gets_slower == (better == Direction::LowerIsBetter);
+        return Response::Value(if rises { Change::Rise } else { Change::Fall });
+    };
+    Response::PassFail
+}
+
+fn place(request: &BisectRequest) -> Result<Placement, ExperimentError> {
+    let topology = Topology::read()?;
+    let plan = &request.plan;
+    Ok(match plan.server {
+        Some(_) => topology.place_server(&plan.cpus, plan.load.threads as usize)?,
+        None => topology.place_command(&plan.cpus)?,
+    })
+}
+
+fn finish(
+    store: &Store,
+    running: RunningExperiment,
+    outcome: &Result<BisectReport, ExperimentError>,
+) -> Result<(), ExperimentError> {
+    let finish = match outcome {
+        Ok(report) => Finish {
+            state: match report.outcome {
+                // It can go on with another budget.
+                BisectOutcome::Undecided => ExperimentState::Interrupted,
+                _ => ExperimentState::Done,
+            },
+            summary: report.sentence.clone(),
+            outcome: serde_json::to_value(report).unwrap_or_default(),
+        },
+        Err(error) => Finish {
+            state: match error {
+                ExperimentError::Interrupted => ExperimentState::Interrupted,
+                _ => ExperimentState::Failed,
+            },
+            summary: error
+                .to_string()
+                .lines()
+                .next()
+                .unwrap_or_default()
+                .to_owned(),
+            outcome: serde_json::Value::String(error.to_string()),
+        },
+    };
+    store.finish(running, &finish)?;
+    Ok(())
+}

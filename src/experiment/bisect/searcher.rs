@@ -1,0 +1,622 @@
+//! The search on one line of history: asks the posterior what to do, does it, keeps the answer.
+
+use std::time::Instant;
+
+use crate::bisect::{Conclusion, Purpose, Response, Side, Step};
+use crate::experiment::ExperimentError;
+use crate::experiment::progress::{Progress, SearchState};
+use crate::experiment::schedule::slots;
+use crate::experiment::trials::{Arm, MeasuredTrial, TrialSeries};
+use crate::store::TrialState;
+
+use super::bench::{Bench, CERTIFICATE_BLOCKS, Outcome, Raw, Values};
+use super::ends::shown;
+use super::field::{Costs, Field, Rules};
+use super::journal::{Answer, Gauge, Journal, Point};
+use super::line::Line;
+use super::meter::Meter;
+use super::request::Measured;
+
+/// How often a user's command may say, within a certificate, that a commit cannot be tested.
+const SCRIPT_RETRIES: u32 = 3;
+
+/// Searches lines of history, one after the other.
+pub struct Searcher<'a, 'p> {
+    /// Builds and measures.
+    pub bench: Bench<'a>,
+    /// What was learnt.
+    pub journal: Journal<'a>,
+    /// From trials to values.
+    pub meter: Meter,
+    /// What a trial answers.
+    pub response: Response,
+    /// When to give up.
+    pub deadline: Option<Instant>,
+    /// Lines that were searched.
+    pub searched: Vec<Searched>,
+    /// Who hears of it.
+    pub progress: &'p mut dyn Progress,
+}
+
+/// A line that was searched.
+#[derive(Debug, Clone)]
+pub struct Searched {
+    /// What line it is, in words.
+    pub title: String,
+    /// Its classes and what is believed of them.
+    pub field: Field,
+    /// How the search ended.
+    pub end: LineEnd,
+}
+
+/// How the search on a line ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum LineEnd {
+    /// The search is done.
+    Concluded(Conclusion),
+    /// The budget of this name was spent.
+    Stopped(&'static str),
+}
+
+impl Searcher<'_, '_> {
+    /// Searches a line. Answers that an earlier process was given count as if given now.
+    pub fn search(&mut self, title: &str, line: Line, force: bool) -> Result<(), ExperimentError> {
+        let number = self.searched.len();
+        let mut costs = Costs {
+            trial_seconds: self.bench.trial_seconds(),
+            ..Costs::default()
+        };
+        let rules = Rules {
+            response: self.response,
+            force,
+            alpha: self.bench.request.plan.judging.alpha,
+            seed: self.bench.request.plan.experiment.seed,
+        };
+        let reused = self.reused(&line)?;
+        let known_skips: Vec<Answer> = self
+            .journal
+            .before_line(number)
+            .filter(|answer| matches!(answer, Answer::Skipped { .. }))
+            .cloned()
+            .collect();
+        let mut field = Field::new(line, rules, &costs, reused);
+        for answer in known_skips.into_iter().chain(self.journal.on_line(number)) {
+            field.take(answer, &costs);
+        }
+        self.appraise(&mut field, &mut costs, number)?;
+        let end = self.until_done(&mut field, &mut costs, number)?;
+        self.progress.finished();
+        self.searched.push(Searched {
+            title: title.to_owned(),
+            field,
+            end,
+        });
+        Ok(())
+    }
+
+    fn until_done(
+        &mut self,
+        field: &mut Field,
+        costs: &mut Costs,
+        number: usize,
+    ) -> Result<LineEnd, ExperimentError> {
+        let builds_before = self.bench.builds();
+        let mut was_timed = !self.journal.on_line(number).is_empty();
+        loop {
+            if self.bench.surroundings.cancel.is_set() {
+                return Err(ExperimentError::Interrupted);
+            }
+            let step = field.search.next();
+            if let Step::Done(conclusion) = step {
+                return Ok(LineEnd::Concluded(conclusion));
+            }
+            if self.deadline.is_some_and(|at| Instant::now() >= at) {
+                return Ok(LineEnd::Stopped("time"));
+            }
+            let builds = self.bench.builds();
+            match self.carry_out(step, field, costs, number) {
+                Ok(()) => {}
+                Err(ExperimentError::Budget(what)) => return Ok(LineEnd::Stopped(what)),
+                Err(error) => return Err(error),
+            }
+            // The first builds and the first trial tell what the others will cost.
+            let has_built = self.bench.builds() > builds && builds - builds_before < 3;
+            if has_built || !was_timed {
+                was_timed = true;
+                costs.trial_seconds = self.bench.trial_seconds();
+                self.appraise(field, costs, number)?;
+            }
+            self.tell(field);
+        }
+    }
+
+    /// Finds out what is built, what is known not to build, and what the rest will cost.
+    fn appraise(
+        &mut self,
+        field: &mut Field,
+        costs: &mut Costs,
+        number: usize,
+    ) -> Result<(), ExperimentError> {
+        let mut skipped = Vec::new();
+        costs.build_seconds = self
+            .bench
+            .build_seconds(field.line(), &mut |commit, reason| {
+                skipped.push((commit.id.clone(), reason));
+            })?;
+        costs.builds_left = self.bench.builds_left().map(|left| left as usize);
+        for (commit, reason) in skipped {
+            let is_known = field
+                .class_of(&commit)
+                .is_some_and(|class| field.search.skipped().contains_key(&class));
+            if !is_known {
+                self.keep(field, costs, number, Answer::Skipped { commit, reason })?;
+            }
+        }
+        field.refresh(costs);
+        Ok(())
+    }
+
+    fn carry_out(
+        &mut self,
+        step: Step,
+        field: &mut Field,
+        costs: &Costs,
+        number: usize,
+    ) -> Result<(), ExperimentError> {
+        match step {
+            Step::MeasureEndpoint { side } => {
+                let last = field.classes().len() - 1;
+                let class = match side {
+                    Side::Good => 0,
+                    Side::Bad => last,
+                };
+                if !self.meter.is_set() && self.meter.needs_both_ends() {
+                    return self.pilot(field, costs, number);
+                }
+                self.try_class(field, costs, number, class, Purpose::Endpoint)
+            }
+            Step::Trial { class, anchor } => {
+                if let Some(anchor) = anchor {
+                    self.try_class(field, costs, number, anchor, Purpose::Search)?;
+                }
+                self.try_class(field, costs, number, class, Purpose::Search)
+            }
+            Step::Certify {
+                culprit,
+                parent,
+                blocks,
+                ..
+            } => self.certify(field, costs, number, [parent, culprit], blocks),
+            Step::Done(_) => Ok(()),
+        }
+    }
+
+    /// A trial of a class, or the reason why there is none.
+    fn try_class(
+        &mut self,
+        field: &mut Field,
+        costs: &Costs,
+        number: usize,
+        class: usize,
+        purpose: Purpose,
+    ) -> Result<(), ExperimentError> {
+        let Some(outcome) = self.raw(field, costs, number, class)? else {
+            return Ok(());
+        };
+        match outcome {
+            Ok(raw) => {
+                if !self.meter.is_set() {
+                    self.gauge(std::slice::from_ref(&raw))?;
+                }
+                self.keep_trial(field, costs, number, class, &raw, purpose)
+            }
+            Err(skip) => {
+                let commit = field.representative(class).id.clone();
+                self.skip(field, costs, number, commit, skip.0)
+            }
+        }
+    }
+
+    /// The first trial of each end, before which no trial has a value.
+    fn pilot(
+        &mut self,
+        field: &mut Field,
+        costs: &Costs,
+        number: usize,
+    ) -> Result<(), ExperimentError> {
+        let mut raws = Vec::new();
+        for class in [0, field.classes().len() - 1] {
+            match self.raw(field, costs, number, class)? {
+                None => return Ok(()),
+                Some(Ok(raw)) => raws.push(raw),
+                Some(Err(skip)) => {
+                    let commit = field.representative(class).id.clone();
+                    return self.skip(field, costs, number, commit, skip.0);
+                }
+            }
+        }
+        self.gauge(&raws)?;
+        let ends = [0, field.classes().len() - 1];
+        for (class, raw) in ends.into_iter().zip(&raws) {
+            self.keep_trial(field, costs, number, class, raw, Purpose::Endpoint)?;
+        }
+        Ok(())
+    }
+
+    /// Builds and measures a class. `None`: it is the same program as another one, which was kept as
+    /// the answer.
+    fn raw(
+        &mut self,
+        field: &mut Field,
+        costs: &Costs,
+        number: usize,
+        class: usize,
+    ) -> Result<Option<Outcome<Raw>>, ExperimentError> {
+        let revision = field.representative(class).clone();
+        if !matches!(self.bench.request.measured, Measured::Script { .. }) {
+            let artifact = match self.bench.artifact(&revision, self.progress)? {
+                Ok(artifact) => artifact,
+                Err(skip) => return Ok(Some(Err(skip))),
+            };
+            let twin = (0..field.classes().len())
+                .filter(|other| *other != class)
+                .map(|other| field.representative(other))
+                .find(|other| {
+                    self.bench
+                        .built(&other.id)
+                        .is_some_and(|built| built.is_same_program(&artifact))
+                });
+            if let Some(twin) = twin {
+                self.progress.note(&format!(
+                    "{} is the same program as {}",
+                    shown(&revision),
+                    shown(twin)
+                ));
+                let commits = [twin.id.clone(), revision.id.clone()];
+                self.keep(field, costs, number, Answer::Same { commits })?;
+                return Ok(None);
+            }
+        }
+        let outcome = self.bench.measure(&revision, self.progress)?;
+        Ok(Some(outcome))
+    }
+
+    fn gauge(&mut self, first: &[Raw]) -> Result<(), ExperimentError> {
+        let gauge = self.meter.gauge(first)?;
+        self.meter.set(&gauge, first.first())?;
+        self.journal.keep_gauge(gauge)
+    }
+
+    fn keep_trial(
+        &mut self,
+        field: &mut Field,
+        costs: &Costs,
+        number: usize,
+        class: usize,
+        raw: &Raw,
+        purpose: Purpose,
+    ) -> Result<(), ExperimentError> {
+        let commit = field.representative(class).id.clone();
+        let Some(value) = self.meter.value(raw)? else {
+            let reason = "cannot be measured: its profile has no samples".to_owned();
+            return self.skip(field, costs, number, commit, reason);
+        };
+        let point = Point {
+            value,
+            seconds: raw.seconds,
+        };
+        let answer = Answer::Trial {
+            commit,
+            point,
+            purpose,
+        };
+        self.keep(field, costs, number, answer)
+    }
+
+    fn skip(
+        &mut self,
+        field: &mut Field,
+        costs: &Costs,
+        number: usize,
+        commit: String,
+        reason: String,
+    ) -> Result<(), ExperimentError> {
+        let told = reason.lines().next().unwrap_or_default().to_owned();
+        let short = commit.get(..10).unwrap_or(&commit).to_owned();
+        self.progress.note(&format!("skipped {short}: {told}"));
+        self.keep(field, costs, number, Answer::Skipped { commit, reason })
+    }
+
+    fn keep(
+        &mut self,
+        field: &mut Field,
+        costs: &Costs,
+        number: usize,
+        answer: Answer,
+    ) -> Result<(), ExperimentError> {
+        self.journal.keep(number, &answer)?;
+        field.take(answer, costs);
+        Ok(())
+    }
+
+    /// Fresh blocks of two classes next to each other in random order.
+    fn certify(
+        &mut self,
+        field: &mut Field,
+        costs: &Costs,
+        number: usize,
+        [parent, culprit]: [usize; 2],
+        blocks: u32,
+    ) -> Result<(), ExperimentError> {
+        let pair = [parent, culprit].map(|class| field.representative(class).clone());
+        let attempts = self.journal.answers();
+        let attempts = attempts.filter(|answer| matches!(answer, Answer::Certificate { .. }));
+        let attempt = u32::try_from(attempts.count()).unwrap_or(u32::MAX);
+        let first_block = CERTIFICATE_BLOCKS.saturating_mul(attempt.saturating_add(1));
+        self.progress.note(&format!(
+            "certifying {} against {}: {blocks} blocks",
+            shown(&pair[1]),
+            shown(&pair[0])
+        ));
+        let range = first_block..first_block.saturating_add(blocks);
+        let points = match &self.bench.request.measured {
+            Measured::Script { command } => {
+                let command = command.clone();
+                self.script_blocks(&command, &pair, range)?
+            }
+            _ => {
+                let mut arms = Vec::new();
+                for (class, revision) in [parent, culprit].into_iter().zip(&pair) {
+                    match self.bench.artifact(revision, self.progress)? {
+                        Ok(artifact) => arms.push((revision.clone(), artifact)),
+                        Err(skip) => {
+                            let commit = field.representative(class).id.clone();
+                            return self.skip(field, costs, number, commit, skip.0);
+                        }
+                    }
+                }
+                let trials = self.blocks(&arms_of(arms), range)?;
+                self.points(&trials)?
+            }
+        };
+        let [parent, culprit] = pair.map(|revision| revision.id);
+        let answer = Answer::Certificate {
+            culprit,
+            parent,
+            blocks: points,
+            first_block,
+        };
+        self.keep(field, costs, number, answer)
+    }
+
+    /// The trials of a certificate: those that are stored, and those that are missing.
+    pub fn blocks(
+        &mut self,
+        arms: &[Arm],
+        range: std::ops::Range<u32>,
+    ) -> Result<Vec<MeasuredTrial>, ExperimentError> {
+        let request = self.bench.request;
+        let series = TrialSeries {
+            store: self.bench.surroundings.store,
+            experiment: self.bench.experiment,
+            runner: self
+                .bench
+                .runner(request.profile || request.samples_trials()),
+            arms,
+        };
+        let mut progress = FromFirst {
+            first: range.start,
+            inner: self.progress,
+        };
+        series.run(range, &mut progress)
+    }
+
+    fn points(&self, trials: &[MeasuredTrial]) -> Result<Vec<[Point; 2]>, ExperimentError> {
+        let mut blocks: std::collections::BTreeMap<u32, [Option<Point>; 2]> = Default::default();
+        for trial in trials {
+            let raw = self
+                .bench
+                .raw(0, trial.started, &trial.result, trial.profile.as_ref());
+            let value = self.meter.value(&raw)?;
+            let seconds = raw.seconds;
+            blocks.entry(trial.slot.block).or_default()[trial.slot.arm] =
+                value.map(|value| Point { value, seconds });
+        }
+        Ok(blocks
+            .into_values()
+            .filter_map(|[parent, culprit]| Some([parent?, culprit?]))
+            .collect())
+    }
+
+    fn script_blocks(
+        &mut self,
+        command: &str,
+        pair: &[crate::repo::Revision; 2],
+        range: std::ops::Range<u32>,
+    ) -> Result<Vec<[Point; 2]>, ExperimentError> {
+        let store = self.bench.surroundings.store;
+        let stored = store.trials(self.bench.experiment)?;
+        let seed = self.bench.request.plan.experiment.seed;
+        let mut points: Vec<[Option<Point>; 2]> = vec![[None; 2]; range.len()];
+        for slot in slots(range.clone(), 2, seed) {
+            let revision = &pair[slot.arm];
+            let arm = ["base", "head"][slot.arm];
+            let kept = stored.iter().find(|trial| {
+                trial.block == slot.block && trial.arm == arm && trial.state == TrialState::Complete
+            });
+            let raw = match kept {
+                Some(trial) => self.bench.stored_script(trial),
+                None => self.script_again(command, revision, slot.block, arm)?,
+            };
+            let value = self.meter.value(&raw)?;
+            let seconds = raw.seconds;
+            points[(slot.block - range.start) as usize][slot.arm] =
+                value.map(|value| Point { value, seconds });
+        }
+        Ok(points
+            .into_iter()
+            .filter_map(|[parent, culprit]| Some([parent?, culprit?]))
+            .collect())
+    }
+
+    /// Asks again where the command says that it could not test.
+    fn script_again(
+        &mut self,
+        command: &str,
+        revision: &crate::repo::Revision,
+        block: u32,
+        arm: &str,
+    ) -> Result<Raw, ExperimentError> {
+        let mut said = String::new();
+        for _ in 0..=SCRIPT_RETRIES {
+            match self
+                .bench
+                .script(command.to_owned(), revision, block, arm)?
+            {
+                Ok(raw) => return Ok(raw),
+                Err(skip) => said = skip.0,
+            }
+        }
+        Err(ExperimentError::TrialFailed {
+            arm: arm.to_owned(),
+            commit: shown(revision),
+            attempts: SCRIPT_RETRIES + 1,
+            message: said,
+        })
+    }
+
+    /// Values of earlier lines that tell of commits of this one.
+    fn reused(&self, line: &Line) -> Result<Vec<(String, Point)>, ExperimentError> {
+        let number = self.searched.len();
+        let mut earlier: Vec<(&str, Point)> = Vec::new();
+        for answer in self.journal.before_line(number) {
+            match answer {
+                Answer::Trial { commit, point, .. } => earlier.push((commit, *point)),
+                Answer::Certificate {
+                    culprit,
+                    parent,
+                    blocks,
+                    ..
+                } => {
+                    for [p, c] in blocks {
+                        earlier.push((parent, *p));
+                        earlier.push((culprit, *c));
+                    }
+                }
+                Answer::Skipped { .. } | Answer::Same { .. } => {}
+            }
+        }
+        let repository = self.bench.surroundings.repository;
+        let mut reused = Vec::new();
+        for (commit, point) in earlier {
+            let revision = repository.revision(commit)?;
+            let Ok(digest) = self.bench.paths.digest(repository, &revision) else {
+                continue;
+            };
+            let class = line
+                .classes
+                .iter()
+                .find(|class| class.digest.as_ref() == Some(&digest) || class.first().id == commit);
+            if let Some(class) = class {
+                reused.push((class.first().id.clone(), point));
+            }
+        }
+        Ok(reused)
+    }
+
+    fn tell(&mut self, field: &Field) {
+        let posterior = field.search.posterior();
+        let best = field.search.best();
+        let counts = field.search.counts();
+        let candidate = best
+            .as_ref()
+            .and_then(|best| field.classes().get(*best.classes.end()))
+            .map(|class| shown(class.first()));
+        // A trial tells half a bit or so; what is left to be told, and the certificate's blocks.
+        let bits = posterior.entropy();
+        let trials_left = 2.0 * bits + 16.0;
+        let state = SearchState {
+            trials: counts.endpoints + counts.search + counts.certificate,
+            commits_left: posterior.mass.iter().filter(|mass| **mass > 0.01).count(),
+            commits: field.classes().len().saturating_sub(1),
+            probability: best.map_or(0.0, |best| best.probability),
+            no_step: posterior.no_step,
+            candidate: candidate.unwrap_or_default(),
+            left: std::time::Duration::from_secs_f64(
+                (trials_left * self.bench.trial_seconds()).clamp(0.0, 1e7),
+            ),
+        };
+        self.progress.search(&state);
+    }
+}
+
+/// Counts a certificate's blocks from its first.
+struct FromFirst<'p> {
+    first: u32,
+    inner: &'p mut dyn Progress,
+}
+
+impl Progress for FromFirst<'_> {
+    fn note(&mut self, text: &str) {
+        self.inner.note(text);
+    }
+
+    fn trials(&mut self, all: usize, done: usize) {
+        self.inner.trials(all, done);
+    }
+
+    fn trial(&mut self, block: u32, arm: &str) {
+        let arm = match arm {
+            "base" => "parent",
+            _ => "culprit",
+        };
+        self.inner.trial(block - self.first, arm);
+    }
+
+    fn trial_done(&mut self, left: std::time::Duration) {
+        self.inner.trial_done(left);
+    }
+
+    fn finished(&mut self) {
+        self.inner.finished();
+    }
+}
+
+/// The arms of a certificate: `base` is the parent, `head` the culprit.
+pub fn arms_of(pair: Vec<(crate::repo::Revision, crate::build::Artifact)>) -> Vec<Arm> {
+    ["base", "head"]
+        .into_iter()
+        .zip(pair)
+        .map(|(name, (revision, artifact))| Arm {
+            name,
+            given: revision.id.clone(),
+            revision,
+            artifact,
+        })
+        .collect()
+}
+
+/// Sets the meter from what an earlier process fixed.
+pub fn take_up_gauge(
+    meter: &mut Meter,
+    journal: &Journal<'_>,
+    bench: &Bench<'_>,
+) -> Result<(), ExperimentError> {
+    let Some(gauge) = journal.gauge() else {
+        return Ok(());
+    };
+    let reference = match gauge {
+        Gauge::Function { reference, .. } => Some(bench.stored(*reference)?),
+        Gauge::Metric { .. } => None,
+    };
+    meter.set(gauge, reference.as_ref())
+}
+
+impl Values {
+    /// Whether the user's command called the commit bad, as it was stored.
+    pub fn of_script(result: &serde_json::Value) -> Self {
+        Self::Script {
+            is_bad: result["said"] == "bad",
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! The path of a search in the form of `git bisect log`, which `git bisect replay` accepts.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use super::model::{Belief, BisectReport, SearchedLine};
+use crate::report::plain;
+
+/// Renders the log: the ends, then every class that was measured or skipped, line by line.
+///
+/// git knows no noise: a measured class is called good or bad by where the certified culprit lies,
+/// or, without one, by which is the more probable. What the search believes stands in comments.
+pub fn render(report: &BisectReport) -> String {
+    let mut log = Log {
+        out: String::from("git bisect start\n"),
+        told: BTreeSet::new(),
+    };
+    let (bad, good) = (&report.bad, &report.good);
+    log.tell("bad", &bad.commit, &bad.subject_line, "");
+    log.tell("good", &good.commit, &good.subject_line, "");
+    for line in &report.lines {
+        log.line(line);
+    }
+    let further = report.further.iter().map(|further| &further.culprit);
+    for culprit in report.culprit.iter().chain(further) {
+        for (commit, subject) in culprit.commits.iter().zip(&culprit.subject_lines) {
+            let _ = writeln!(log.out, "# first bad commit: [{commit}] {}", plain(subject));
+        }
+    }
+    log.out
+}
+
+struct Log {
+    out: String,
+    /// Commits that have been called something.
+    told: BTreeSet<String>,
+}
+
+impl Log {
+    fn tell(&mut self, word: &str, commit: &str, subject: &str, comment: &str) {
+        if !self.told.insert(commit.to_owned()) {
+            return;
+        }
+        let _ = writeln!(self.out, "# {word}: [{commit}] {}", plain(subject));
+        if !comment.is_empty() {
+            let _ = writeln!(self.out, "# {comment}");
+        }
+        let _ = writeln!(self.out, "git bisect {word} {commit}");
+    }
+
+    fn line(&mut self, line: &SearchedLine) {
+        let last = line.classes.len().saturating_sub(1);
+        let mut before = 0.0;
+        for (at, class) in line.classes.iter().enumerate() {
+            before += class.probability;
+            // Whether the step is at this class or before it.
+            let is_bad = match line.culprit {
+                Some(culprit) => at >= culprit,
+                None => at == last || at > 0 && before > 0.5,
+            };
+            self.class(class, is_bad, before);
+        }
+    }
+
+    fn class(&mut self, class: &Belief, is_bad: bool, before: f64) {
+        let subject = &class.subject_line;
+        if class.skipped {
+            for commit in &class.commits {
+                self.tell("skip", commit, subject, "");
+            }
+            return;
+        }
+        if class.values.is_empty() {
+            return;
+        }
+        let comment = format!(
+            "probability that the step is here or before: {:.3}; {} trials",
+            before.min(1.0),
+            class.values.len()
+        );
+        // What is said of one commit of a class holds for all: the most telling one is named.
+        let told = match is_bad {
+            true => class.commits.first().map(|commit| ("bad", commit)),
+            false => class.commits.last().map(|commit| ("good", commit)),
+        };
+        if let Some((word, commit)) = told {
+            self.tell(word, commit, subject, &comment);
+        }
+    }
+}
