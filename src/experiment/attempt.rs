@@ -2,13 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::build::Artifact;
 use crate::executor::{Cancel, Ended, LocalTrial, Supervisor, run_trial};
 use crate::plan::Plan;
 use crate::trial::{FailureKind, Placement, TrialEnd, TrialFailure, TrialOutcome, write_json};
 
 use super::error::ExperimentError;
-use super::job::{time_limit, trial_job};
+use super::job::{ProgramFiles, time_limit, trial_job};
 use super::workspace::Workspace;
 
 /// Runs trials on this machine.
@@ -38,19 +37,23 @@ pub struct Attempt {
 
 impl LocalRunner<'_> {
     /// Runs one trial. `number` is unused before in this workspace.
-    pub fn attempt(&self, number: usize, artifact: &Artifact) -> Result<Attempt, ExperimentError> {
+    pub fn attempt<'f>(
+        &self,
+        number: usize,
+        files: impl Into<ProgramFiles<'f>>,
+    ) -> Result<Attempt, ExperimentError> {
         let dir = self
             .workspace
             .trial_dir(number)
             .map_err(|source| file_error(Path::new("run directory"), source))?;
-        let attempt = self.attempt_in(&dir, artifact);
+        let attempt = self.attempt_in(&dir, files.into());
         // A server's data may be large; what is worth keeping has been read.
         let _ = std::fs::remove_dir_all(&dir);
         attempt
     }
 
-    fn attempt_in(&self, dir: &Path, artifact: &Artifact) -> Result<Attempt, ExperimentError> {
-        let Some(job) = trial_job(self.plan, self.placement, artifact, self.profile, dir) else {
+    fn attempt_in(&self, dir: &Path, files: ProgramFiles<'_>) -> Result<Attempt, ExperimentError> {
+        let Some(job) = trial_job(self.plan, self.placement, files, self.profile, dir) else {
             return Ok(failed(
                 FailureKind::Setup,
                 "the plan has neither a server nor a command".to_owned(),

@@ -1,6 +1,6 @@
 //! From the plan to the job of one trial.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::build::Artifact;
@@ -10,12 +10,33 @@ use crate::trial::{JOB_SCHEMA, Placement, ServerWorkload, TrialJob, Workload};
 /// Time for starting, stopping, attaching and symbolizing, on a machine under load.
 const SLACK: Duration = Duration::from_secs(180);
 
+/// The files that a trial runs. All are empty where nothing was built.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ProgramFiles<'a> {
+    /// The main file.
+    pub main: Option<&'a Path>,
+    /// The directory of all files.
+    pub dir: Option<&'a Path>,
+    /// Directories of shared libraries.
+    pub library_path: &'a [PathBuf],
+}
+
+impl<'a> From<&'a Artifact> for ProgramFiles<'a> {
+    fn from(artifact: &'a Artifact) -> Self {
+        Self {
+            main: Some(&artifact.main),
+            dir: Some(&artifact.dir),
+            library_path: &artifact.library_path,
+        }
+    }
+}
+
 /// The job of one trial in `dir`. `None` where the plan has neither server nor command, which its
 /// check refuses.
 pub fn trial_job(
     plan: &Plan,
     placement: &Placement,
-    artifact: &Artifact,
+    files: ProgramFiles<'_>,
     profile: bool,
     dir: &Path,
 ) -> Option<TrialJob> {
@@ -34,11 +55,13 @@ pub fn trial_job(
     };
     Some(TrialJob {
         schema: JOB_SCHEMA.to_owned(),
-        artifact: artifact.main.clone(),
-        artifact_dir: artifact.dir.clone(),
-        library_path: artifact.library_path.clone(),
+        artifact: files.main.map(Path::to_owned).unwrap_or_default(),
+        artifact_dir: files.dir.map(Path::to_owned).unwrap_or_default(),
+        library_path: files.library_path.to_vec(),
         run_dir: dir.join("run"),
         workload,
+        settings: plan.settings.clone(),
+        custom_settings: plan.custom_settings.clone(),
         subject_cpus: placement.subject.clone(),
         sampling: profile.then(|| plan.sampling.clone()),
         seed: plan.experiment.seed,

@@ -1,7 +1,7 @@
 //! Values that no plan can mean, although each is well formed.
 
 use super::command_line::{CommandLine, Placeholders};
-use super::model::Plan;
+use super::model::{Plan, SubjectKind};
 use super::workload::{Command, CommandMetric, Probe, Server};
 
 /// A fault of a plan.
@@ -39,9 +39,28 @@ const COMMAND_PLACEHOLDERS: [&str; 4] = ["artifact", "artifact-dir", "run", "cpu
 /// The first fault of a plan, if there is one.
 pub fn check(plan: &Plan) -> Option<Fault> {
     workload(plan)
+        .or_else(|| installed(plan))
         .or_else(|| load(plan))
         .or_else(|| cpus(plan))
         .or_else(|| repetition(plan))
+        .or_else(|| settings(plan))
+        .or_else(|| {
+            let (key, message) = plan.matrix.as_ref()?.check()?;
+            fault(&format!("matrix.{key}"), message)
+        })
+}
+
+fn settings(plan: &Plan) -> Option<Fault> {
+    let planned = plan.settings.keys();
+    let own = plan.custom_settings.keys();
+    planned.chain(own).find_map(|name| {
+        let error = super::settings::place(name, &plan.custom_settings).err()?;
+        let section = match plan.custom_settings.contains_key(name) {
+            true => "custom-settings",
+            false => "settings",
+        };
+        fault(&format!("{section}.{name}"), error)
+    })
 }
 
 fn workload(plan: &Plan) -> Option<Fault> {
@@ -54,6 +73,32 @@ fn workload(plan: &Plan) -> Option<Fault> {
         (None, Some(command)) => self::command(command),
         (None, None) => fault("server", "a plan needs a [server] or a [command] section"),
     }
+}
+
+/// Nothing is built of an installed program, so that nothing of it has a path of ours.
+fn installed(plan: &Plan) -> Option<Fault> {
+    if plan.subject.kind != SubjectKind::Installed {
+        return None;
+    }
+    let commands = [
+        (
+            "server.start",
+            plan.server.as_ref().map(|server| &server.start),
+        ),
+        (
+            "command.run",
+            plan.command.as_ref().map(|command| &command.run),
+        ),
+    ];
+    commands.into_iter().find_map(|(key, command)| {
+        let mut words = command?.0.iter();
+        words.any(|word| word.contains("{artifact")).then(|| {
+            fault(
+                key,
+                "an installed program has no {artifact}: write its name or its path",
+            )
+        })?
+    })
 }
 
 fn server(server: &Server) -> Option<Fault> {

@@ -1,10 +1,14 @@
 //! The plan as a whole: the sections of `perfblame.toml`.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::cpus::CpuList;
 use super::duration::Length;
 use super::load::{ExternalLoad, Preparation};
+use super::matrix::MatrixSpec;
+use super::settings::CustomSetting;
 use super::workload::{Command, Server};
 use super::{Judging, LoadSpec, Recipe, SampleSpec};
 
@@ -43,15 +47,39 @@ pub struct Plan {
     pub judging: Judging,
     /// How often everything is repeated.
     pub experiment: Experiment,
+    /// Settings of the machine during each trial, such as `thp = "never"`; they are read back, and
+    /// restored afterwards.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub settings: BTreeMap<String, String>,
+    /// Settings that are not known by name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub custom_settings: BTreeMap<String, CustomSetting>,
+    /// Axes and levels, for `perfblame matrix`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub matrix: Option<MatrixSpec>,
 }
 
 /// What is under test.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Subject {
+    /// Whether it is built.
+    pub kind: SubjectKind,
     /// Paths that the artifact depends on (git pathspecs); empty: the whole tree. Commits that differ
     /// elsewhere only share one artifact.
     pub paths: Vec<String>,
+}
+
+/// Whether the subject is built.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SubjectKind {
+    /// Built from a revision of the repository.
+    #[default]
+    Program,
+    /// A program that is on the machine: nothing is built, and only a matrix of settings, loads or
+    /// plans can compare anything.
+    Installed,
 }
 
 /// Who runs where. What is left out is chosen from the CPUs that perfblame may use.

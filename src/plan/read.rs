@@ -56,6 +56,11 @@ pub fn set_flag(text: &str) -> Result<Layer, PlanError> {
 impl PlanSources {
     /// Reads, merges and checks. Every fault names the layer, the line and the key.
     pub fn read(&self) -> Result<Plan, PlanError> {
+        self.read_under(toml::Table::new())
+    }
+
+    /// The same with a table laid over all layers: a cell of a matrix.
+    pub fn read_under(&self, top: toml::Table) -> Result<Plan, PlanError> {
         let layers = self.layers()?;
         let mut merged = toml::Table::new();
         for layer in &layers {
@@ -74,6 +79,7 @@ impl PlanSources {
                 message,
             }
         };
+        overlay(&mut merged, top);
         let plan = into_plan(merged).map_err(|error| at_fault("", error.message().to_owned()))?;
         if plan.server.is_none() && plan.command.is_none() {
             return Err(PlanError::NoWorkload {

@@ -31,6 +31,9 @@ pub enum TrialError {
     /// Sampling is not possible.
     #[error("cannot sample: {0}; --no-profile compares throughput without sampling")]
     Sampling(String),
+    /// A setting of the machine cannot be made here, or not be restored.
+    #[error(transparent)]
+    Setting(#[from] super::settings::SettingError),
     /// The subject could not be started.
     #[error(transparent)]
     Process(#[from] crate::executor::ProcessError),
@@ -100,7 +103,9 @@ impl TrialError {
     /// Whose fault it is.
     pub fn kind(&self) -> FailureKind {
         match self {
-            Self::File { .. } | Self::Setup(_) | Self::Sampling(_) => FailureKind::Setup,
+            Self::File { .. } | Self::Setup(_) | Self::Sampling(_) | Self::Setting(_) => {
+                FailureKind::Setup
+            }
             Self::Process(_) | Self::DiedAtStart { .. } | Self::NeverReady { .. } => {
                 FailureKind::Start
             }

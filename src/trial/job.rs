@@ -1,11 +1,12 @@
 //! A trial as a self-contained description: what a process on any machine needs to carry it out.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
 use crate::plan::load::{ExternalLoad, Preparation};
-use crate::plan::{Command, CpuList, LoadSpec, SampleSpec, Server, Windows};
+use crate::plan::{Command, CpuList, CustomSetting, LoadSpec, SampleSpec, Server, Windows};
 
 /// Version of the JSON form of [`TrialJob`].
 pub const JOB_SCHEMA: &str = "perfblame.job/1";
@@ -26,6 +27,12 @@ pub struct TrialJob {
     pub run_dir: PathBuf,
     /// What to run.
     pub workload: Workload,
+    /// Settings of the machine while the trial lasts.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub settings: BTreeMap<String, String>,
+    /// Settings that are not known by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub custom_settings: BTreeMap<String, CustomSetting>,
     /// CPUs of the server or the command.
     pub subject_cpus: CpuList,
     /// How to sample; `None` leaves the profiled window out.

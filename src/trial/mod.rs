@@ -15,6 +15,7 @@ mod outcome;
 mod ready;
 mod run;
 mod server;
+pub mod settings;
 mod topology;
 mod usage;
 mod windows;

@@ -7,6 +7,7 @@ use crate::executor::{Cancel, Supervisor};
 use super::error::TrialError;
 use super::job::{JOB_SCHEMA, TrialJob, Workload};
 use super::outcome::{OUTCOME_SCHEMA, TrialEnd, TrialOutcome, TrialResult};
+use super::settings::Applied;
 use super::{command, windows};
 
 /// Reads a job, carries it out, and writes its outcome. An error here means that not even a failure
@@ -34,10 +35,13 @@ fn carry_out(
         path: job.run_dir.clone(),
         source,
     })?;
-    match &job.workload {
+    let settings = Applied::apply(&job.settings, &job.custom_settings)?;
+    let result = match &job.workload {
         Workload::Server(workload) => windows::run(workload, job, supervisor, cancel),
         Workload::Command(workload) => command::run(workload, job, supervisor, cancel),
-    }
+    };
+    settings.restore()?;
+    result
 }
 
 fn read_job(path: &Path) -> Result<TrialJob, TrialError> {

@@ -1,0 +1,156 @@
+//! What settings were before they were changed: on disk before the change, gone after the restoring.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::store::FileLock;
+
+use super::SettingError;
+use super::access::{self, Place};
+
+/// Names a directory for the journal in place of `/run/perfblame`.
+const STATE_DIR: &str = "PERFBLAME_STATE_DIR";
+const JOURNAL: &str = "settings.json";
+const LOCK: &str = "settings.lock";
+
+/// A setting that is about to be changed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Change {
+    /// The setting.
+    pub name: String,
+    /// Where.
+    pub place: Place,
+    /// What is to be written to get back.
+    pub was: String,
+}
+
+/// The journal, locked by this process.
+#[derive(Debug)]
+pub struct Journal {
+    path: PathBuf,
+    changes: Vec<Change>,
+    _lock: FileLock,
+}
+
+impl Journal {
+    /// Opens the machine's journal, with whatever a killed process left in it.
+    pub fn open() -> Result<Self, SettingError> {
+        Self::open_in(&state_dir())
+    }
+
+    /// Opens it if a killed process left something; `None` if not, or if that process lives.
+    pub fn open_left_over() -> Result<Option<Self>, SettingError> {
+        let dir = state_dir();
+        if !dir.join(JOURNAL).exists() {
+            return Ok(None);
+        }
+        match Self::open_in(&dir) {
+            Ok(journal) => Ok(Some(journal)),
+            Err(SettingError::Busy { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Opens the journal of a directory.
+    pub fn open_in(dir: &Path) -> Result<Self, SettingError> {
+        let path = dir.join(JOURNAL);
+        let failed = |source| SettingError::Journal {
+            path: path.clone(),
+            source,
+        };
+        std::fs::create_dir_all(dir).map_err(failed)?;
+        let lock = dir.join(LOCK);
+        let Some(held) = FileLock::try_acquire(&lock).map_err(failed)? else {
+            let holder = FileLock::holder(&lock).map(|pid| pid.to_string());
+            return Err(SettingError::Busy {
+                holder: holder.unwrap_or_else(|| "unknown".to_owned()),
+            });
+        };
+        let changes = match std::fs::read(&path) {
+            Ok(text) => serde_json::from_slice(&text)
+                .map_err(|error| failed(std::io::Error::other(error)))?,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
+            Err(error) => return Err(failed(error)),
+        };
+        Ok(Self {
+            path,
+            changes,
+            _lock: held,
+        })
+    }
+
+    /// Notes a change; it is on disk when this returns.
+    pub fn note(&mut self, change: Change) -> Result<(), SettingError> {
+        self.changes.push(change);
+        self.write()
+    }
+
+    /// Restores everything, the last change first, and empties the journal. Returns the names.
+    ///
+    /// # Errors
+    /// The first that could not be restored; the others are, and the journal keeps that one.
+    pub fn restore(&mut self) -> Result<Vec<String>, SettingError> {
+        let mut names = Vec::new();
+        let mut kept = Vec::new();
+        let mut failure = None;
+        while let Some(change) = self.changes.pop() {
+            match access::write(&change.name, &change.place, &change.was, "") {
+                Ok(()) => names.push(change.name),
+                Err(error) => {
+                    kept.insert(0, change);
+                    failure.get_or_insert(error);
+                }
+            }
+        }
+        self.changes = kept;
+        self.write()?;
+        match failure {
+            Some(error) => Err(error),
+            None => Ok(names),
+        }
+    }
+
+    /// Lets go of the journal without restoring, as a killed process does.
+    #[cfg(test)]
+    pub fn abandon(self) {}
+
+    fn write(&self) -> Result<(), SettingError> {
+        let written = match self.changes.is_empty() {
+            true => match std::fs::remove_file(&self.path) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+                _ => Ok(()),
+            },
+            false => self.write_whole(),
+        };
+        written.map_err(|source| SettingError::Journal {
+            path: self.path.clone(),
+            source,
+        })
+    }
+
+    fn write_whole(&self) -> std::io::Result<()> {
+        let part = self.path.with_extension("part");
+        let mut file = std::fs::File::create(&part)?;
+        file.write_all(&serde_json::to_vec(&self.changes)?)?;
+        file.sync_all()?;
+        std::fs::rename(&part, &self.path)
+    }
+}
+
+/// Where the journal is: it goes with a reboot, as the settings do.
+fn state_dir() -> PathBuf {
+    if let Some(dir) = std::env::var_os(STATE_DIR) {
+        return PathBuf::from(dir);
+    }
+    let machine = PathBuf::from("/run/perfblame");
+    if nix::unistd::geteuid().is_root() {
+        return machine;
+    }
+    match std::env::var_os("XDG_RUNTIME_DIR") {
+        Some(dir) => PathBuf::from(dir).join("perfblame"),
+        None => std::env::temp_dir().join(format!("perfblame-{}", nix::unistd::geteuid())),
+    }
+}
