@@ -12,6 +12,7 @@ mod global;
 mod guard;
 mod history;
 mod load;
+mod matrix;
 mod plan_args;
 mod preset;
 mod profile_input;
@@ -47,6 +48,7 @@ enum Command {
     Record(record::Args),
     Show(show::Args),
     History(history::Args),
+    Matrix(matrix::Args),
     Load(Box<load::Args>),
     Doctor(doctor::Args),
     Preset(preset::Args),
@@ -74,6 +76,7 @@ pub fn main() -> ExitCode {
         Command::Record(args) => record::run(args),
         Command::Doctor(args) => doctor::run(args),
         Command::History(args) => history::run(&args),
+        Command::Matrix(args) => matrix::run(args, &global),
         Command::Load(args) => load::run(&args, global.quiet),
         Command::Preset(args) => preset::run(args),
         Command::Stats(args) => stats::run(args),

@@ -22,30 +22,13 @@ pub fn build_arms(
     surroundings: &Surroundings<'_>,
     progress: &mut dyn Progress,
 ) -> Result<Vec<Arm>, ExperimentError> {
-    let paths = PathsDigester::new(Pathspecs::parse(&plan.subject.paths)?);
-    let builder = Builder::new(
-        surroundings.store.directory(),
-        surroundings.supervisor.clone(),
-        surroundings.cancel.clone(),
-    )?;
-    let inputs = BTreeMap::new();
     let mut arms: Vec<Arm> = Vec::new();
     for (name, given, revision) in sides {
         // A rebuild that was asked for is not asked for twice.
         let twin = arms.iter().find(|arm| arm.revision.id == revision.id);
         let artifact = match twin.map(|arm| arm.artifact.clone()) {
             Some(artifact) => artifact,
-            None => {
-                let request = BuildRequest {
-                    repository: surroundings.repository,
-                    revision: &revision,
-                    recipe: &plan.build,
-                    paths: &paths,
-                    inputs: &inputs,
-                    reuse,
-                };
-                build(&builder, &request, name, progress)?
-            }
+            None => build_revision(&revision, name, plan, reuse, surroundings, progress)?,
         };
         arms.push(Arm {
             name,
@@ -59,6 +42,32 @@ pub fn build_arms(
             .note("base and head are the same program: what differs below is this machine's noise");
     }
     Ok(arms)
+}
+
+/// Builds one revision, or takes what was built before.
+pub fn build_revision(
+    revision: &Revision,
+    name: &str,
+    plan: &Plan,
+    reuse: Reuse,
+    surroundings: &Surroundings<'_>,
+    progress: &mut dyn Progress,
+) -> Result<Artifact, ExperimentError> {
+    let paths = PathsDigester::new(Pathspecs::parse(&plan.subject.paths)?);
+    let builder = Builder::new(
+        surroundings.store.directory(),
+        surroundings.supervisor.clone(),
+        surroundings.cancel.clone(),
+    )?;
+    let request = BuildRequest {
+        repository: surroundings.repository,
+        revision,
+        recipe: &plan.build,
+        paths: &paths,
+        inputs: &BTreeMap::new(),
+        reuse,
+    };
+    build(&builder, &request, name, progress)
 }
 
 fn build(

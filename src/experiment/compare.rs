@@ -171,7 +171,8 @@ fn check_same(
     Ok(())
 }
 
-fn place(plan: &Plan) -> Result<Placement, ExperimentError> {
+/// Who runs where.
+pub fn place(plan: &Plan) -> Result<Placement, ExperimentError> {
     let topology = Topology::read()?;
     Ok(match plan.server {
         Some(_) => topology.place_server(&plan.cpus, plan.load.threads as usize)?,

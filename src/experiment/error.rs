@@ -8,6 +8,23 @@ pub enum ExperimentError {
     /// The repository.
     #[error(transparent)]
     Repo(#[from] crate::repo::RepoError),
+    /// The plan.
+    #[error(transparent)]
+    Plan(#[from] crate::plan::PlanError),
+    /// A plan without a matrix.
+    #[error(
+        "the plan has no [matrix] section: it names axes, each with levels, such as \
+         [[matrix.axis]] name = \"THP\" level = [{{ name = \"never\", settings.thp = \"never\" }}, …]"
+    )]
+    NoMatrix,
+    /// The plan of a cell of a matrix.
+    #[error("cell {cell}: {source}")]
+    Cell {
+        /// The cell.
+        cell: String,
+        /// What is wrong with its plan.
+        source: crate::plan::PlanError,
+    },
     /// A build.
     #[error(transparent)]
     Build(#[from] crate::build::BuildError),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::plan::{Better, CommandMetric, Direction, Judging, MetricDescription, Plan};
+use crate::plan::{Judging, Plan};
 use crate::profile::{Profile, merged_folded_lines};
 use crate::report::{CompareReport, Profiles, SCHEMA, SampleCounts, Side, TrialArm, TrialRecord};
 use crate::trial::Machine;
@@ -10,6 +10,7 @@ use crate::verdict::{self, Comparison, TrialMeasurement, Verdict};
 
 use super::compare::CompareRequest;
 use super::measure::measurement;
+use super::rules::judging_of;
 use super::same_code::compare_code;
 use super::trials::{Arm, MeasuredTrial};
 
@@ -118,39 +119,9 @@ fn repeat(request: &CompareRequest, arms: &[Arm]) -> String {
     format!("{command} --seed {seed} {} {}", short(base), short(head))
 }
 
-/// The rules of judging, with what the workload says about its metrics.
+/// The rules of judging for these trials.
 pub(super) fn judging(plan: &Plan, trials: &[MeasuredTrial]) -> Judging {
-    let mut judging = plan.judging.clone();
-    judging.seed = plan.experiment.seed;
-    if let Some(program) = &plan.load_program {
-        if judging.main_metric == Judging::default().main_metric {
-            judging.main_metric = program.main_metric().to_owned();
-        }
-        // The plan's own descriptions come first.
-        for (name, description) in trials.iter().flat_map(|trial| &trial.result.descriptions) {
-            let described = judging.metrics.entry(name.clone());
-            described.or_insert_with(|| description.clone());
-        }
-    }
-    if let Some(command) = &plan.command {
-        judging.main_metric = match command.metric {
-            CommandMetric::Wall => "wall_time",
-            CommandMetric::Cpu => "cpu_time",
-            CommandMetric::Output => "output",
-        }
-        .to_owned();
-        if command.metric == CommandMetric::Output {
-            let description = MetricDescription {
-                unit: command.unit.clone().unwrap_or_default(),
-                direction: match command.better {
-                    Better::Higher => Direction::HigherIsBetter,
-                    Better::Lower => Direction::LowerIsBetter,
-                },
-            };
-            judging.metrics.insert("output".to_owned(), description);
-        }
-    }
-    judging
+    judging_of(plan, trials.iter().map(|trial| &trial.result))
 }
 
 /// The same program cannot differ from itself: whatever the numbers say, it is the machine's noise.

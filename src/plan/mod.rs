@@ -23,7 +23,7 @@ pub use cpus::CpuList;
 pub use duration::Length;
 pub use error::PlanError;
 pub use judging::{Direction, Judging, MetricDescription};
-pub use layer::Layer;
+pub use layer::{Layer, overlay};
 pub use load::LoadSpec;
 pub use matrix::{Axis, Cell, Level, MatrixSpec};
 pub use model::{Cpus, Experiment, Plan, Subject, SubjectKind, Windows};

@@ -12,6 +12,7 @@ mod headline;
 pub mod html;
 pub mod json;
 pub mod markdown;
+pub mod matrix;
 mod model;
 mod number;
 #[cfg(test)]

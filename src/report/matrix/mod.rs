@@ -1,0 +1,19 @@
+//! What comes of a matrix: the raw values, and a table for every two levels of an axis.
+
+mod csv;
+mod html;
+mod model;
+mod scale;
+mod tables;
+mod text;
+mod write;
+
+pub use csv::raw;
+pub use html::render as html;
+pub use model::{
+    AxisReport, CellReport, Compared, MATRIX_SCHEMA, MatrixReport, MetricReport, PairTable,
+    TableCell,
+};
+pub use tables::tables;
+pub use text::{markdown, render as text};
+pub use write::write_matrix;
