@@ -175,6 +175,7 @@ pub fn run(args: Args, global: &GlobalArgs) -> anyhow::Result<Exit> {
         false => Reuse::Everything,
     };
     let mut progress = Terminal::new(global.quiet);
+    progress.restore_settings()?;
     match bisect(begin, reuse, &surroundings, &mut progress) {
         Ok(report) => {
             let is_shown = show(&args, &report)?;

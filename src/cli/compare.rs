@@ -95,6 +95,7 @@ pub fn run(args: Args, global: &GlobalArgs) -> anyhow::Result<Exit> {
         cancel: &cancel,
     };
     let mut progress = Terminal::new(global.quiet);
+    progress.restore_settings()?;
     match compare(&request, &surroundings, &mut progress) {
         Ok(report) => {
             print!("{}", text::render(&report, WIDTH, global.color.on_stdout()));

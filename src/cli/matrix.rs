@@ -12,7 +12,6 @@ use crate::plan::{Layer, PlanSources, set_flag};
 use crate::repo::Repository;
 use crate::report::matrix::text;
 use crate::store::Store;
-use crate::trial::settings::recover;
 
 use super::Exit;
 use super::global::GlobalArgs;
@@ -103,12 +102,7 @@ pub fn run(args: Args, global: &GlobalArgs) -> anyhow::Result<Exit> {
     let store = Store::open(&store_dir)?;
     let supervisor = Supervisor::current()?;
     let mut progress = Terminal::new(global.quiet);
-    for name in recover()? {
-        crate::experiment::Progress::note(
-            &mut progress,
-            &format!("setting {name} was left changed by an earlier run, and is restored"),
-        );
-    }
+    progress.restore_settings()?;
     let cancel = Cancel::on_signals()?;
     let request = MatrixRequest {
         plan,

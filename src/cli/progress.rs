@@ -6,6 +6,7 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::experiment::{Progress, SearchState};
+use crate::trial::settings::{SettingError, recover};
 
 /// A bar on standard error where that is a terminal; lines without a bar elsewhere; nothing if quiet.
 pub struct Terminal {
@@ -22,6 +23,16 @@ impl Terminal {
             quiet,
             blocks_told: 0,
         }
+    }
+
+    /// Restores settings of the machine that a killed run left changed, and says so.
+    pub fn restore_settings(&self) -> Result<(), SettingError> {
+        for name in recover()? {
+            self.line(&format!(
+                "setting {name} was left changed by an earlier run, and is restored"
+            ));
+        }
+        Ok(())
     }
 
     fn line(&self, text: &str) {
