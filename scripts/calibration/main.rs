@@ -5,39 +5,35 @@
 mod methods;
 mod random;
 mod simulate;
+mod speed;
+mod tables;
 
-use methods::Method;
-use random::Random;
-use simulate::Model;
+use std::time::Instant;
+
+use tables::Size;
 
 fn main() {
     let mut arguments = std::env::args().skip(1);
-    let runs: usize = arguments.next().and_then(|a| a.parse().ok()).unwrap_or(300);
-    let seed: u64 = arguments.next().and_then(|a| a.parse().ok()).unwrap_or(1);
-    for blocks in [6, 8, 12] {
-        for drift in [0.03, 0.1] {
-            let model = Model::reference(drift);
-            let mut random = Random::new(seed);
-            let mut cells = [(0usize, 0usize); Method::ALL.len()];
-            for _ in 0..runs {
-                let null = model.experiment(blocks, 1.0, &mut random);
-                let hit = model.experiment(blocks, 1.25, &mut random);
-                for (method, cell) in Method::ALL.iter().zip(&mut cells) {
-                    cell.0 += usize::from(method.judge(&null).any);
-                    cell.1 += usize::from(method.judge(&hit).changed);
-                }
-            }
-            print!("{blocks} blocks, drift {drift}:");
-            for (method, cell) in Method::ALL.iter().zip(cells) {
-                let rate = |n: usize| n as f64 / runs as f64;
-                print!(
-                    "  {} {:.3}/{:.3}",
-                    method.title(),
-                    rate(cell.0),
-                    rate(cell.1)
-                );
-            }
-            println!();
-        }
+    let runs = arguments.next().and_then(|a| a.parse().ok());
+    let seed = arguments.next().and_then(|a| a.parse().ok());
+    let size = Size {
+        runs: runs.unwrap_or(2000),
+        seed: seed.unwrap_or(1),
+    };
+    println!("{} experiments a cell, seed {}.", size.runs, size.seed);
+    let sections: [(&str, &dyn Fn()); 5] = [
+        ("False positives", &|| tables::false_positives(size)),
+        ("Declared looks", &|| tables::looks(size)),
+        ("Power", &|| tables::power(size)),
+        ("Functions of other sizes, 8 blocks, drift .1", &|| {
+            tables::sizes(size)
+        }),
+        ("Time to judge", &|| speed::print(size.seed)),
+    ];
+    for (title, print) in sections {
+        println!("\n## {title}\n");
+        let started = Instant::now();
+        print();
+        println!("\nTook {} seconds.", started.elapsed().as_secs());
     }
 }

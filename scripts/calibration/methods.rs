@@ -1,22 +1,21 @@
 //! Ways to judge functions: perfblame's, the reference model's, and those of peers.
 
 use perfblame::plan::Judging;
-use perfblame::profile::FunctionId;
 use perfblame::stats::{
     benjamini_hochberg, digamma, inverse_trigamma, mean, median, normal_two_sided, trigamma,
     variance, welch,
 };
-use perfblame::verdict::{TrialMeasurement, compare};
+use perfblame::verdict::{CostVerdict, FunctionVerdict, TrialMeasurement, Verdict, compare};
 
 use crate::simulate::{CHANGED, Experiment, name};
 
 /// What a method says of an experiment.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub struct Answer {
-    /// Whether it flags anything.
-    pub any: bool,
-    /// Whether it flags the function that changed.
-    pub changed: bool,
+    /// The strongest evidence for any change: a p, or for a threshold how small the change is.
+    pub any: f64,
+    /// The evidence for a change of the function that changed, on the same scale.
+    pub changed: f64,
 }
 
 /// A way to judge functions.
@@ -63,82 +62,74 @@ impl Method {
         }
     }
 
-    /// Judges an experiment at 5 %.
+    /// The level at which the method flags by itself.
+    pub fn nominal(self) -> f64 {
+        match self {
+            Method::Threshold => -(1.05f64.ln()),
+            _ => 0.05,
+        }
+    }
+
+    /// Judges an experiment.
     pub fn judge(self, experiment: &Experiment) -> Answer {
-        let flagged: Vec<usize> = match self {
-            Method::Perfblame => return perfblame(experiment),
-            Method::Reference => below(&reference(experiment)),
-            Method::WelchBh => below(&benjamini_hochberg(&welch_each(&log_costs(experiment)))),
-            Method::WelchBhNormalised => below(&benjamini_hochberg(&welch_each(&normalised(
-                &log_costs(experiment),
-            )))),
-            Method::Welch => below(&welch_each(&log_costs(experiment))),
-            Method::PooledZ => below(&benjamini_hochberg(&pooled_z(experiment))),
+        let evidence: Vec<f64> = match self {
+            Method::Perfblame => return perfblame(experiment, &Judging::default()),
+            Method::Reference => reference(experiment),
+            Method::WelchBh => benjamini_hochberg(&welch_each(&log_costs(experiment))),
+            Method::WelchBhNormalised => {
+                benjamini_hochberg(&welch_each(&normalised(&log_costs(experiment))))
+            }
+            Method::Welch => welch_each(&log_costs(experiment)),
+            Method::PooledZ => benjamini_hochberg(&pooled_z(experiment)),
             Method::Threshold => threshold(experiment),
         };
         Answer {
-            any: !flagged.is_empty(),
-            changed: flagged.contains(&CHANGED),
+            any: evidence.iter().copied().fold(f64::INFINITY, f64::min),
+            changed: evidence[CHANGED],
         }
     }
 }
 
-fn below(p: &[f64]) -> Vec<usize> {
-    (0..p.len()).filter(|f| p[*f] <= 0.05).collect()
-}
-
-fn perfblame(experiment: &Experiment) -> Answer {
-    let comparison = compare(&experiment.base, &experiment.head, &Judging::default());
-    let flagged: Vec<&str> = comparison
-        .functions
-        .iter()
-        .filter(|f| f.is_flagged())
-        .map(|f| f.name.as_str())
-        .collect();
+/// `verdict::compare`: the smallest adjusted p of what is larger than the gate, metrics included.
+pub fn perfblame(experiment: &Experiment, judging: &Judging) -> Answer {
+    let comparison = compare(&experiment.base, &experiment.head, judging);
+    let flaggable = |cost: &CostVerdict| match cost.change_points.abs() >= judging.gate_points {
+        true => cost.p_adjusted.unwrap_or(1.0),
+        false => 1.0,
+    };
+    let p_of = |f: &FunctionVerdict| flaggable(&f.self_cost).min(flaggable(&f.inclusive));
+    let functions = comparison.functions.iter().map(p_of);
     let metrics = comparison
         .metrics
         .iter()
         .chain(Some(&comparison.throughput))
-        .any(|m| m.verdict.is_flagged());
+        .filter(|metric| metric.verdict != Verdict::Equivalent)
+        .map(|metric| metric.p_adjusted);
     let changed = name(CHANGED);
+    let of_changed = comparison.functions.iter().find(|f| f.name == changed);
     Answer {
-        any: metrics || !flagged.is_empty(),
-        changed: flagged.contains(&changed.as_str()),
+        any: functions.chain(metrics).fold(1.0, f64::min),
+        changed: of_changed.map_or(1.0, p_of),
     }
 }
 
 /// Log nanoseconds per operation: `[arm][block][function]`, half a sample added.
 type LogCosts = [Vec<Vec<f64>>; 2];
 
-fn counts(trial: &TrialMeasurement, functions: usize) -> Vec<f64> {
-    let table = trial.functions.as_ref();
-    (0..functions)
-        .map(|f| {
-            let id = FunctionId {
-                name: name(f),
-                module: "simulated".to_owned(),
-            };
-            table
-                .and_then(|t| t.rows.get(&id))
-                .map_or(0.0, |row| row.self_samples as f64)
-        })
-        .collect()
-}
-
 fn log_costs(experiment: &Experiment) -> LogCosts {
-    let functions = experiment.expected.len();
-    let of = |trials: &[TrialMeasurement]| {
+    let of = |trials: &[TrialMeasurement], counts: &[Vec<f64>]| {
         trials
             .iter()
-            .map(|trial| {
-                let counts: Vec<f64> = counts(trial, functions).iter().map(|c| c + 0.5).collect();
-                let sum: f64 = counts.iter().sum();
+            .zip(counts)
+            .map(|(trial, counts)| {
+                let sum: f64 = counts.iter().map(|c| c + 0.5).sum();
                 let ns = trial.profiled_cpu_ns / trial.profiled_ops;
-                counts.iter().map(|c| (c / sum * ns).ln()).collect()
+                counts.iter().map(|c| ((c + 0.5) / sum * ns).ln()).collect()
             })
             .collect()
     };
-    [of(&experiment.base), of(&experiment.head)]
+    let [base, head] = &experiment.counts;
+    [of(&experiment.base, base), of(&experiment.head, head)]
 }
 
 fn normalised(y: &LogCosts) -> LogCosts {
@@ -170,16 +161,11 @@ fn welch_each(y: &LogCosts) -> Vec<f64> {
 
 fn pooled_z(experiment: &Experiment) -> Vec<f64> {
     let functions = experiment.expected.len();
-    let pooled = |trials: &[TrialMeasurement]| {
-        let mut sum = vec![0.0; functions];
-        for trial in trials {
-            for (s, c) in sum.iter_mut().zip(counts(trial, functions)) {
-                *s += c;
-            }
-        }
-        sum
-    };
-    let (base, head) = (pooled(&experiment.base), pooled(&experiment.head));
+    let [base, head] = experiment.counts.each_ref().map(|trials| {
+        (0..functions)
+            .map(|f| trials.iter().map(|counts| counts[f]).sum())
+            .collect::<Vec<f64>>()
+    });
     let (n, m): (f64, f64) = (base.iter().sum(), head.iter().sum());
     base.iter()
         .zip(&head)
@@ -195,22 +181,23 @@ fn pooled_z(experiment: &Experiment) -> Vec<f64> {
         .collect()
 }
 
-fn threshold(experiment: &Experiment) -> Vec<usize> {
+/// How far each function's mean share changed, less being more evidence.
+fn threshold(experiment: &Experiment) -> Vec<f64> {
     let functions = experiment.expected.len();
-    let share = |arm: &[TrialMeasurement], f: usize| {
-        let shares: Vec<f64> = arm
-            .iter()
-            .map(|t| {
-                let counts = counts(t, functions);
-                counts[f] / counts.iter().sum::<f64>()
-            })
-            .collect();
-        mean(&shares)
-    };
+    let [base, head] = experiment.counts.each_ref().map(|trials| {
+        let mut shares = vec![0.0; functions];
+        for counts in trials {
+            let sum: f64 = counts.iter().sum();
+            for (share, count) in shares.iter_mut().zip(counts) {
+                *share += count / sum / trials.len() as f64;
+            }
+        }
+        shares
+    });
     (0..functions)
-        .filter(|&f| {
-            let (base, head) = (share(&experiment.base, f), share(&experiment.head, f));
-            base > 0.0 && (head / base - 1.0).abs() >= 0.05
+        .map(|f| match base[f] > 0.0 && head[f] > 0.0 {
+            true => -(head[f] / base[f]).ln().abs(),
+            false => f64::NEG_INFINITY,
         })
         .collect()
 }

@@ -12,7 +12,7 @@ use crate::random::Random;
 /// Functions have log-normal shares; counts are Poisson around a rate with log-normal
 /// overdispersion of each function's own (median 5 %); each block has a machine speed (deviation
 /// `drift`, in the log) and each trial half as much again. The changed function holds 2 % of the
-/// samples.
+/// samples, unless it is said otherwise.
 #[derive(Debug, Clone, Copy)]
 pub struct Model {
     /// Number of functions.
@@ -26,6 +26,8 @@ pub struct Model {
     pub heavy_tails: bool,
     /// A call tree, so that inclusive costs differ from self costs, and metrics beside functions.
     pub whole: bool,
+    /// Share of the function that changes.
+    pub changed_share: f64,
 }
 
 impl Model {
@@ -37,6 +39,7 @@ impl Model {
             drift,
             heavy_tails: false,
             whole: false,
+            changed_share: 0.02,
         }
     }
 }
@@ -58,6 +61,8 @@ pub struct Experiment {
     pub head: Vec<TrialMeasurement>,
     /// Expected count of each function.
     pub expected: Vec<f64>,
+    /// Self samples, `[arm][block][function]`.
+    pub counts: [Vec<Vec<f64>>; 2],
 }
 
 impl Model {
@@ -68,7 +73,7 @@ impl Model {
             .collect();
         let sum: f64 = raw.iter().sum();
         let mut share: Vec<f64> = raw.iter().map(|r| (r / sum).max(0.001)).collect();
-        share[CHANGED] = 0.02;
+        share[CHANGED] = self.changed_share;
         let sum: f64 = share.iter().sum();
         share.iter_mut().for_each(|s| *s /= sum);
         let noise: Vec<f64> = (0..self.functions)
@@ -78,6 +83,7 @@ impl Model {
             base: Vec::new(),
             head: Vec::new(),
             expected: share.iter().map(|s| s * self.samples).collect(),
+            counts: [Vec::new(), Vec::new()],
         };
         for block in 0..blocks {
             let speed = self.drift * self.deviate(random);
@@ -87,7 +93,10 @@ impl Model {
                 if arm == 1 {
                     cost[CHANGED] *= change;
                 }
-                let trial = self.trial(block as u32, speed, &cost, &noise, random);
+                let counts = self.counts(&cost, &noise, random);
+                let trial = self.trial(block as u32, speed, &cost, &counts, random);
+                let counts = counts.iter().map(|c| *c as f64).collect();
+                experiment.counts[arm].push(counts);
                 if arm == 0 {
                     experiment.base.push(trial);
                 } else {
@@ -106,18 +115,10 @@ impl Model {
         }
     }
 
-    fn trial(
-        &self,
-        block: u32,
-        speed: f64,
-        cost: &[f64],
-        noise: &[f64],
-        random: &mut Random,
-    ) -> TrialMeasurement {
+    fn counts(&self, cost: &[f64], noise: &[f64], random: &mut Random) -> Vec<u64> {
         let total: f64 = cost.iter().sum();
         let disturbed = self.heavy_tails && random.uniform() < 0.02;
-        let counts: Vec<u64> = cost
-            .iter()
+        cost.iter()
             .zip(noise)
             .map(|(cost, noise)| {
                 let mut rate = cost / total * self.samples * (noise * self.deviate(random)).exp();
@@ -126,7 +127,18 @@ impl Model {
                 }
                 random.poisson(rate) as u64
             })
-            .collect();
+            .collect()
+    }
+
+    fn trial(
+        &self,
+        block: u32,
+        speed: f64,
+        cost: &[f64],
+        counts: &[u64],
+        random: &mut Random,
+    ) -> TrialMeasurement {
+        let total: f64 = cost.iter().sum();
         let mut metrics = BTreeMap::new();
         if self.whole {
             let cpu = total * speed.exp();
@@ -146,7 +158,7 @@ impl Model {
             profiled_ops: operations,
             profiled_cpu_ns: 1e4 * total * speed.exp() * operations,
             metrics,
-            functions: Some(self.table(&counts)),
+            functions: Some(self.table(counts)),
         }
     }
 

@@ -40,6 +40,8 @@ pub struct Adjusted {
     pub df: f64,
     /// Moderated statistic: the mean over its standard error.
     pub t: f64,
+    /// Weight in the family.
+    pub weight: f64,
     /// Sign-flip p adjusted for the family.
     pub p_adjusted: f64,
     /// Whether the mean is at least the least effect; without that, nothing is to be flagged and
@@ -98,6 +100,9 @@ fn wallace(df: f64) -> f64 {
     let ratio = (8.0 * df + 1.0) / (8.0 * df + 3.0);
     df * ratio * ratio
 }
+
+/// Places that are counted together.
+const CHUNK: usize = 128;
 
 /// Constants of a hypothesis that no sign pattern changes.
 struct Scorer {
@@ -206,6 +211,7 @@ impl Hypothesis {
             variance,
             df,
             t,
+            weight: self.weight,
             p_adjusted: 1.0,
             passes_gate: mean.abs() >= self.least_effect && mean != 0.0,
         }
@@ -253,31 +259,37 @@ impl Ordered {
         patterns: impl Iterator<Item = &'p [f64]>,
         places: usize,
     ) -> (Vec<u64>, Vec<f64>) {
+        let patterns: Vec<&[f64]> = patterns.collect();
         let mut at_least = vec![0u64; places];
-        let mut largest_scores = Vec::new();
-        let mut means = vec![0.0; places];
-        for pattern in patterns {
-            means.fill(0.0);
-            for (sign, column) in pattern.iter().zip(&self.columns) {
-                for (mean, d) in means.iter_mut().zip(column) {
-                    *mean += sign * d;
-                }
-            }
-            let mut largest = f64::NEG_INFINITY;
-            for place in 0..places {
-                let mean = means[place];
-                if mean.abs() >= self.least[place] {
-                    let part = (mean * mean * self.factor[place]).min(1.0 - 1e-15);
-                    let score = -self.scale[place] * (-part).ln_1p() + self.offset[place];
-                    if score > largest {
-                        largest = score;
+        let mut largest = vec![f64::NEG_INFINITY; patterns.len()];
+        let mut from = 0;
+        // A few places at a time, whose columns stay in the processor's cache.
+        while from < places {
+            let to = (from + CHUNK).min(places);
+            let mut means = [0.0; CHUNK];
+            for (pattern, largest) in patterns.iter().zip(&mut largest) {
+                let means = &mut means[..to - from];
+                means.fill(0.0);
+                for (sign, column) in pattern.iter().zip(&self.columns) {
+                    for (mean, d) in means.iter_mut().zip(&column[from..to]) {
+                        *mean += sign * d;
                     }
                 }
-                at_least[place] += u64::from(largest >= self.bar[place]);
+                for (place, mean) in (from..to).zip(means) {
+                    let part = *mean * *mean * self.factor[place];
+                    // -ln(1 - x) is at most x + x² up to one half: most need no logarithm.
+                    let most = self.scale[place] * (part + part * part) + self.offset[place];
+                    if (most > *largest || part > 0.5) && mean.abs() >= self.least[place] {
+                        let part = part.min(1.0 - 1e-15);
+                        let score = self.offset[place] - self.scale[place] * (-part).ln_1p();
+                        *largest = largest.max(score);
+                    }
+                    at_least[place] += u64::from(*largest >= self.bar[place]);
+                }
             }
-            largest_scores.push(largest);
+            from = to;
         }
-        (at_least, largest_scores)
+        (at_least, largest)
     }
 }
 

@@ -78,7 +78,7 @@ fn sign(negative: bool) -> f64 {
 }
 
 /// Two-sided p of the mean of paired differences: the part of the sign patterns whose mean is at
-/// least as far from 0 as the one that was seen. All `2^n` patterns up to 20 blocks, `2^19` random
+/// least as far from 0 as the one that was seen. All `2^n` patterns up to 20 blocks, `2^16` random
 /// ones by `seed` beyond. 1 without differences.
 pub fn sign_flip_p(differences: &[f64], seed: u64) -> f64 {
     let n = differences.len();
@@ -104,7 +104,7 @@ pub fn sign_flip_p(differences: &[f64], seed: u64) -> f64 {
         return count as f64 / patterns as f64;
     }
     let mut random = SplitMix64::new(seed);
-    let patterns = 1u64 << 19;
+    let patterns = 1u64 << 16;
     let mut count = 1u64;
     for _ in 1..patterns {
         let mut sum = 0.0;
@@ -151,7 +151,7 @@ mod tests {
         let mut longer = eighths.to_vec();
         longer.extend([0.0; 9]);
         let drawn = sign_flip_p(&longer, 7);
-        assert!((drawn - 1726.0 / 32768.0).abs() < 0.002, "{drawn}");
+        assert!((drawn - 1726.0 / 32768.0).abs() < 0.004, "{drawn}");
     }
 
     #[test]

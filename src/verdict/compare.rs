@@ -52,14 +52,7 @@ pub fn compare_knowing(
     let mut verdicts: Vec<MetricVerdict> = metrics
         .iter()
         .enumerate()
-        .map(|(i, m)| {
-            m.judge(
-                &family.adjusted[i],
-                hypotheses.all[i].weight,
-                judging,
-                &outlook,
-            )
-        })
+        .map(|(i, m)| m.judge(&family.adjusted[i], judging, &outlook))
         .collect();
     let mut warnings = Vec::new();
     let has_main = metrics

@@ -61,7 +61,7 @@ impl Rules<'_> {
             _ => Verdict::Undecided,
         };
         let both = status(cost) == FunctionStatus::Both;
-        let noise = self.outlook.noise(&lone, cost.measured, 1.0);
+        let noise = self.outlook.noise(&lone, cost.measured);
         let least = least_effect(cost, gate).unwrap_or(f64::INFINITY);
         CostVerdict {
             base_share_pct: cost.share_pct[0],

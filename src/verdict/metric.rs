@@ -97,7 +97,6 @@ impl MetricData {
     pub fn judge(
         &self,
         adjusted: &Adjusted,
-        weight: f64,
         judging: &Judging,
         outlook: &Outlook<'_>,
     ) -> MetricVerdict {
@@ -123,7 +122,7 @@ impl MetricData {
         } else {
             Verdict::Undecided
         };
-        let noise = outlook.noise(adjusted, self.measured(), weight);
+        let noise = outlook.noise(adjusted, self.measured());
         MetricVerdict {
             name: self.name.clone(),
             unit: description.unit,

@@ -48,9 +48,9 @@ impl<'a> Outlook<'a> {
         }
     }
 
-    /// The noise of a hypothesis that was judged on `measured` blocks with this weight.
-    pub fn noise(&self, adjusted: &Adjusted, measured: usize, weight: f64) -> Noise {
-        let offset = 2.0 * weight.max(f64::MIN_POSITIVE).ln();
+    /// The noise of a hypothesis that was judged on `measured` blocks.
+    pub fn noise(&self, adjusted: &Adjusted, measured: usize) -> Noise {
+        let offset = 2.0 * adjusted.weight.max(f64::MIN_POSITIVE).ln();
         Noise {
             deviation: adjusted.variance.sqrt(),
             measured,
