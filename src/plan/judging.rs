@@ -39,7 +39,8 @@ pub struct Judging {
     pub gate_points: f64,
     /// Seed of the sign flips, used where there are too many to enumerate.
     pub seed: u64,
-    /// Most sign flips to look at; `2^(blocks-1)` of them are enumerated where they fit.
+    /// Most sign flips to look at; `2^(blocks-1)` of them are enumerated where they fit, else a
+    /// random subgroup of them.
     pub max_flips: u32,
     /// Name of the metric that is the workload's main one.
     pub main_metric: String,

@@ -16,28 +16,27 @@ pub struct SignFlips {
 }
 
 impl SignFlips {
-    /// Enumerates all `2^(blocks-1)` patterns where there are at most `most`, else draws `most - 1`
-    /// at random beside the one that was seen (Phipson & Smyth 2010: that one counts, so that no p
-    /// is 0 and the test keeps its level).
+    /// Enumerates all `2^(blocks-1)` patterns where there are at most `most`; else a random subgroup
+    /// of them by `seed`, of the largest power of two that is at most `most`.
+    ///
+    /// A subgroup is what makes a test by some of the patterns exact, as by all: applying any of
+    /// its patterns to the data leaves the set of patterns as it is (Hemerik & Goeman 2018). A set
+    /// that is drawn freely is exact only on average over draws.
     pub fn new(blocks: usize, most: usize, seed: u64) -> Self {
-        let most = most.max(2);
-        let exact = blocks < 32 && (1usize << blocks.saturating_sub(1)) <= most;
-        let mut signs = Vec::new();
-        if exact {
-            for pattern in 0..1u64 << blocks.saturating_sub(1) {
-                signs.extend((0..blocks).map(|b| sign(b > 0 && pattern >> (b - 1) & 1 == 1)));
-            }
-        } else {
-            let mut random = SplitMix64::new(seed);
-            signs.resize(blocks, 1.0);
-            for _ in 1..most {
-                let mut bits = 0;
-                for b in 0..blocks {
-                    if b % 64 == 0 {
-                        bits = random.next_u64();
-                    }
-                    signs.push(sign(b > 0 && bits >> (b % 64) & 1 == 1));
-                }
+        let free = blocks.saturating_sub(1);
+        let most_dimensions = most.max(2).ilog2() as usize;
+        let exact = free <= most_dimensions;
+        let generators = match exact {
+            true => (0..free).map(|g| only(g + 1, blocks)).collect(),
+            false => generators(blocks, most_dimensions, &mut SplitMix64::new(seed)),
+        };
+        let mut signs = vec![1.0; blocks];
+        for pattern in 1..1usize << generators.len() {
+            // The pattern without its last bit, times that bit's generator.
+            let before = (pattern & (pattern - 1)) * blocks;
+            let generator: &Vec<f64> = &generators[pattern.trailing_zeros() as usize];
+            for (block, sign) in generator.iter().enumerate() {
+                signs.push(signs[before + block] * sign);
             }
         }
         Self {
@@ -73,8 +72,33 @@ impl SignFlips {
     }
 }
 
-fn sign(negative: bool) -> f64 {
-    if negative { -1.0 } else { 1.0 }
+/// The pattern in which one block alone is flipped.
+fn only(flipped: usize, blocks: usize) -> Vec<f64> {
+    (0..blocks)
+        .map(|block| if block == flipped { -1.0 } else { 1.0 })
+        .collect()
+}
+
+/// Independent patterns, as many as `dimensions`, the first block's sign `+` in all: each flips a
+/// block that no other flips, and half of those that are no such block.
+fn generators(blocks: usize, dimensions: usize, random: &mut SplitMix64) -> Vec<Vec<f64>> {
+    let mut order: Vec<usize> = (1..blocks).collect();
+    for last in (1..order.len()).rev() {
+        let other = (random.next_u64() % (last as u64 + 1)) as usize;
+        order.swap(last, other);
+    }
+    let (own, shared) = order.split_at(dimensions.min(order.len()));
+    own.iter()
+        .map(|&block| {
+            let mut pattern = only(block, blocks);
+            for &other in shared {
+                if random.next_u64() & 1 == 1 {
+                    pattern[other] = -1.0;
+                }
+            }
+            pattern
+        })
+        .collect()
 }
 
 /// Two-sided p of the mean of paired differences: the part of the sign patterns whose mean is at
@@ -159,15 +183,23 @@ mod tests {
         let flips = SignFlips::new(6, 4096, 1);
         assert!(flips.is_exact());
         assert_eq!(flips.len(), 32);
-        let distinct: std::collections::BTreeSet<Vec<i8>> = flips
-            .iter()
-            .map(|p| p.iter().map(|s| *s as i8).collect())
-            .collect();
+        let bits = |p: &[f64]| p.iter().map(|s| *s as i8).collect::<Vec<i8>>();
+        let distinct: std::collections::BTreeSet<Vec<i8>> = flips.iter().map(bits).collect();
         assert_eq!(distinct.len(), 32);
         assert!(flips.iter().all(|p| p[0] == 1.0));
         let drawn = SignFlips::new(100, 500, 1);
         assert!(!drawn.is_exact());
-        assert_eq!(drawn.len(), 500);
+        assert_eq!(drawn.len(), 256);
+        let set: std::collections::BTreeSet<Vec<i8>> = drawn.iter().map(bits).collect();
+        assert_eq!(set.len(), 256);
+        // A group: the product of any two is there.
+        for one in set.iter().step_by(17) {
+            for other in &set {
+                let product: Vec<i8> = one.iter().zip(other).map(|(a, b)| a * b).collect();
+                assert!(set.contains(&product));
+            }
+        }
+        assert!(set.iter().all(|pattern| pattern[0] == 1));
         assert!(drawn.iter().next().unwrap().iter().all(|s| *s == 1.0));
         assert!(SignFlips::new(0, 10, 1).is_empty());
     }
