@@ -22,6 +22,7 @@ fn spawn(dir: &Path, script: &str) -> Spawn {
         cpus: None,
         log: dir.join("log"),
         stdout: None,
+        user: None,
         grace: Duration::from_millis(300),
     }
 }

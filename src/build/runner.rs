@@ -86,6 +86,7 @@ impl Runner<'_> {
             cpus: None,
             log: self.log.to_owned(),
             stdout: None,
+            user: None,
             grace: GRACE,
         })
     }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use crate::executor::guard::{self, GuardSpec};
+use crate::executor::guard::{self, GuardSpec, RunAs};
 
 /// Arguments of the guard process.
 #[derive(Debug, clap::Args)]
@@ -18,6 +18,12 @@ pub struct Args {
     /// CPUs to run on.
     #[arg(long, value_delimiter = ',')]
     cpus: Option<Vec<usize>>,
+    /// User to run as.
+    #[arg(long, requires = "gid")]
+    uid: Option<u32>,
+    /// Group to run as.
+    #[arg(long, requires = "uid")]
+    gid: Option<u32>,
     /// The command.
     #[arg(last = true, required = true)]
     command: Vec<String>,
@@ -28,6 +34,7 @@ pub fn run(args: Args) -> ExitCode {
     guard::run(&GuardSpec {
         command: args.command,
         cpus: args.cpus,
+        user: args.uid.zip(args.gid).map(|(uid, gid)| RunAs { uid, gid }),
         report: args.report,
         grace: Duration::from_millis(args.grace_ms),
     })

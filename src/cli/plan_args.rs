@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::plan::{Layer, Plan, PlanError, PlanSources, find_file, set_flag};
+use crate::plan::{Layer, Plan, PlanError, PlanSources, SubjectKind, find_file, set_flag};
 
 /// Flags that are laid over preset and file.
 #[derive(Debug, Clone, clap::Args)]
@@ -57,12 +57,24 @@ impl PlanArgs {
         for text in &self.set {
             flags.push(set_flag(text)?);
         }
-        PlanSources {
+        let plan = PlanSources {
             preset: self.preset.clone(),
             file,
             flags,
         }
-        .read()
+        .read()?;
+        match plan.subject.kind {
+            SubjectKind::Program => Ok(plan),
+            SubjectKind::Installed => Err(PlanError::Invalid {
+                layer: "plan".to_owned(),
+                line: None,
+                key: "subject.kind".to_owned(),
+                message:
+                    "an installed program is the same in every commit: `perfblame matrix` compares \
+                          settings, loads and environments of it"
+                        .to_owned(),
+            }),
+        }
     }
 
     /// The flags that a person gives in the repository to get the same plan: without seed, and

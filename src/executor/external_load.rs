@@ -100,6 +100,7 @@ impl ExternalRun<'_> {
             cpus: self.cpus.clone(),
             log: log.clone(),
             stdout: Some(stdout.clone()),
+            user: None,
             grace: std::time::Duration::from_secs(2),
         };
         let log_start = std::fs::metadata(&log).map_or(0, |metadata| metadata.len());

@@ -24,10 +24,21 @@ pub struct GuardSpec {
     pub command: Vec<String>,
     /// CPUs to run on; `None` leaves the affinity as it is.
     pub cpus: Option<Vec<usize>>,
+    /// User and group to run as; `None` leaves them as they are.
+    pub user: Option<RunAs>,
     /// Where [`GuardReport`] is written.
     pub report: PathBuf,
     /// Time between SIGTERM and SIGKILL when the tree is ended.
     pub grace: Duration,
+}
+
+/// A user and a group by number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RunAs {
+    /// The user.
+    pub uid: u32,
+    /// The user's own group.
+    pub gid: u32,
 }
 
 /// How the guarded command ended, as JSON in the file that the guard was given.
@@ -79,7 +90,7 @@ fn guard(spec: &GuardSpec) -> std::io::Result<()> {
         pin_to(cpus)?;
     }
     let started = Instant::now();
-    let child = match start(&spec.command) {
+    let child = match start(spec) {
         Ok(child) => child,
         Err(error) => {
             return write_report(
@@ -140,15 +151,19 @@ fn pin_to(cpus: &[usize]) -> std::io::Result<()> {
     Ok(())
 }
 
-fn start(command: &[String]) -> std::io::Result<u32> {
-    let (program, arguments) = command
+fn start(spec: &GuardSpec) -> std::io::Result<u32> {
+    let (program, arguments) = spec
+        .command
         .split_first()
         .ok_or_else(|| std::io::Error::other("no command was given"))?;
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null());
+    if let Some(user) = spec.user {
+        command.gid(user.gid).uid(user.uid);
+    }
     // SAFETY: the closure makes one system call and touches no memory that another thread may hold
     // locked; the guard has a single thread anyway. It ends the command with the guard even when the
-    // guard is killed by SIGKILL.
+    // guard is killed by SIGKILL. It comes after the change of user, which would undo it.
     #[allow(unsafe_code)]
     unsafe {
         command.pre_exec(|| {

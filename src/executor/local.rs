@@ -36,6 +36,7 @@ pub fn run_trial(
         cpus: None,
         log: trial.log.clone(),
         stdout: None,
+        user: None,
         grace: Duration::from_secs(10),
     };
     spawn.start(supervisor)?.wait(Some(trial.limit), cancel)

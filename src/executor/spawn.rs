@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::time::Duration;
 
+use super::guard::RunAs;
 use super::guarded::{Guarded, ProcessError};
 
 /// Knows which program serves as guard: perfblame itself.
@@ -47,6 +48,8 @@ pub struct Spawn {
     pub env: Vec<(String, String)>,
     /// CPUs to run on; `None` leaves the affinity as it is.
     pub cpus: Option<Vec<usize>>,
+    /// User and group to run as; `None` leaves them as they are.
+    pub user: Option<RunAs>,
     /// File that standard output and standard error are appended to.
     pub log: PathBuf,
     /// File for standard output alone; `None` sends it to [`Self::log`].
@@ -99,6 +102,10 @@ impl Spawn {
         if let Some(cpus) = &self.cpus {
             let list: Vec<String> = cpus.iter().map(usize::to_string).collect();
             command.arg("--cpus").arg(list.join(","));
+        }
+        if let Some(user) = self.user {
+            command.arg("--uid").arg(user.uid.to_string());
+            command.arg("--gid").arg(user.gid.to_string());
         }
         command.arg("--").args(&self.command);
         command

@@ -80,7 +80,10 @@ pub fn time_limit(plan: &Plan) -> Duration {
                 Some(program) => program.timeout.0.saturating_mul(3),
                 None => windows.warmup.0 + windows.measure.0 + windows.profile.0,
             };
-            (server.ready.timeout.0 + windows.prepare_timeout.0 + server.stop_timeout.0)
+            (server.init_timeout.0
+                + server.ready.timeout.0
+                + windows.prepare_timeout.0
+                + server.stop_timeout.0)
                 .saturating_add(under_load)
         }
         (None, Some(command)) => {

@@ -1,5 +1,6 @@
 //! Where trials run: a directory of this process in the store, gone when it ends.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use crate::store::FileLock;
@@ -28,6 +29,8 @@ impl Workspace {
         let dir = tempfile::Builder::new()
             .prefix("")
             .rand_bytes(4)
+            // A server that runs as another user must get through.
+            .permissions(std::fs::Permissions::from_mode(0o711))
             .tempdir_in(root)?
             .keep();
         let in_use = FileLock::try_acquire(&dir.join(IN_USE))?;

@@ -104,6 +104,7 @@ fn installed(plan: &Plan) -> Option<Fault> {
 fn server(server: &Server) -> Option<Fault> {
     let ready = &server.ready;
     words("server.start", &server.start, &SERVER_PLACEHOLDERS)
+        .or_else(|| words("server.init", server.init.as_ref()?, &SERVER_PLACEHOLDERS))
         .or_else(|| environment("server.env", &server.env, &SERVER_PLACEHOLDERS))
         .or_else(|| one_word("server.socket", &server.socket, &["run"]))
         .or_else(|| match (ready.probe, &ready.pattern, &ready.command) {

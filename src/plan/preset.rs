@@ -3,8 +3,9 @@
 use super::error::PlanError;
 use super::layer::Layer;
 
-const PRESETS: [(&str, &str); 2] = [
+const PRESETS: [(&str, &str); 3] = [
     ("little-server", include_str!("presets/little-server.toml")),
+    ("postgresql", include_str!("presets/postgresql.toml")),
     ("redis", include_str!("presets/redis.toml")),
 ];
 

@@ -9,6 +9,14 @@ use super::duration::Length;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Server {
+    /// Program that makes the server's data directory in `{run}` before it starts, such as `initdb`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub init: Option<CommandLine>,
+    /// How long that may take.
+    pub init_timeout: Length,
+    /// User that the server runs as where perfblame runs as root; some servers refuse to be root.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
     /// Program and arguments. Placeholders: `{artifact} {artifact-dir} {run} {socket} {port} {cpus}`.
     pub start: CommandLine,
     /// Variables added to the environment; the same placeholders in the values.
@@ -112,6 +120,9 @@ pub enum Better {
 impl Default for Server {
     fn default() -> Self {
         Self {
+            init: None,
+            init_timeout: Length::seconds(120),
+            user: None,
             start: CommandLine::default(),
             env: Default::default(),
             listen: Listen::Unix,

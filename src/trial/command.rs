@@ -126,6 +126,7 @@ impl<'a> Runner<'a> {
                 cpus: Some(job.subject_cpus.as_slice().to_vec()),
                 log: log.clone(),
                 stdout: Some(stdout.clone()),
+                user: None,
                 grace: Duration::from_secs(5),
             },
             log,

@@ -14,6 +14,7 @@ mod metrics;
 mod outcome;
 mod ready;
 mod run;
+mod run_as;
 mod server;
 pub mod settings;
 mod topology;

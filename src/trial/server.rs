@@ -3,14 +3,15 @@
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 
-use crate::executor::{Cancel, Guarded, ProcessId, Spawn, Supervisor};
+use crate::executor::{Cancel, Ended, Guarded, ProcessId, Spawn, Supervisor};
 use crate::load::Target;
-use crate::plan::{Listen, Placeholders, Server};
+use crate::plan::{Length, Listen, Placeholders, Server};
 
 use super::environment::variables;
 use super::error::{TrialError, tail};
 use super::job::TrialJob;
 use super::ready;
+use super::run_as::run_as;
 
 /// Longest path of a Unix socket: `sun_path` holds 108 bytes, the last of them zero.
 const SOCKET_PATH_BYTES: usize = 107;
@@ -51,10 +52,19 @@ impl RunningServer {
             dir: job.run_dir.clone(),
             env: variables(&server.env, &values, job).map_err(unknown)?,
             cpus: Some(job.subject_cpus.as_slice().to_vec()),
+            user: run_as(server.user.as_deref(), &job.run_dir)?,
             log: log.clone(),
             stdout: None,
             grace: server.stop_timeout.0,
         };
+        if let Some(init) = &server.init {
+            let command = init.expand(&values).map_err(unknown)?;
+            let spawn = Spawn {
+                command,
+                ..spawn.clone()
+            };
+            initialise(&spawn, server.init_timeout, supervisor, cancel)?;
+        }
         let probe = server
             .ready
             .command
@@ -111,6 +121,27 @@ impl RunningServer {
         self.process.end()?;
         Ok(())
     }
+}
+
+/// Makes the server's data directory.
+fn initialise(
+    spawn: &Spawn,
+    limit: Length,
+    supervisor: &Supervisor,
+    cancel: &Cancel,
+) -> Result<(), TrialError> {
+    let ended = spawn.start(supervisor)?.wait(Some(limit.0), cancel)?;
+    let how = match ended {
+        Ended::Cancelled(_) => return Err(TrialError::Cancelled),
+        Ended::Itself(report) if report.is_success() => return Ok(()),
+        Ended::Itself(report) => report.describe(),
+        Ended::TimeLimit(_) => format!("was not done after {limit} (server.init-timeout)"),
+    };
+    Err(TrialError::Command {
+        command: shell_words::join(&spawn.command),
+        how,
+        output: tail(&spawn.log),
+    })
 }
 
 fn address(server: &Server, run: &str) -> Result<(Target, String, u16), TrialError> {

@@ -58,6 +58,7 @@ pub fn run_script(
         cpus: None,
         log: log.clone(),
         stdout: None,
+        user: None,
         grace: GRACE,
     };
     let report = match spawn

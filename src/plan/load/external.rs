@@ -43,13 +43,12 @@ pub struct ExternalLoad {
 }
 
 /// A program that fills a server with data, such as `pgbench -i`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Preparation {
     /// Program and arguments, with the placeholders of [`ExternalLoad::run`] but `{seconds}`.
     pub run: CommandLine,
     /// Variables added to the environment; the same placeholders in the values.
-    #[serde(default)]
     pub env: BTreeMap<String, String>,
 }
 

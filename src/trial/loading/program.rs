@@ -191,6 +191,7 @@ pub fn preparation(
         cpus: Some(workload.load_cpus.as_slice().to_vec()),
         log: job.run_dir.join("prepare.log"),
         stdout: None,
+        user: None,
         grace: Duration::from_secs(2),
     })
 }
