@@ -71,8 +71,13 @@ impl History {
         self.ids.borrow()[name].clone()
     }
 
-    /// `perfblame bisect` with store and report beside the repository.
+    /// `perfblame bisect` with store and report beside the repository, without sampling.
     pub fn bisect(&self, arguments: &[&str]) -> Ran {
+        self.bisect_sampled(&[&["--no-profile"], arguments].concat())
+    }
+
+    /// The same, with samples in the certificate.
+    pub fn bisect_sampled(&self, arguments: &[&str]) -> Ran {
         let mut all = vec!["bisect".to_owned(), "--store".to_owned()];
         all.push(self.repo.beside("store").display().to_string());
         all.push("--out".to_owned());

@@ -3,6 +3,7 @@
 //! Everything that a search learns is an answer about commits in the store; a search that goes on
 //! is told all of its answers again and asks for the next one.
 
+mod alike;
 mod bench;
 mod ends;
 mod explain;

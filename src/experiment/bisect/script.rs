@@ -19,7 +19,7 @@ const QUOTED_LINES: usize = 5;
 pub enum Said {
     /// Code 0.
     Good,
-    /// Codes 1 to 124, and death by a signal.
+    /// Codes 1 to 124.
     Bad,
     /// Code 125, or not done in time, or a commit that cannot be exported: it cannot be tested.
     Skip(String),
@@ -77,14 +77,14 @@ pub fn run_script(
     match report.code {
         Some(0) => Ok(Said::Good),
         Some(125) => Ok(Said::Skip(format!("`{command}` exited with code 125"))),
-        Some(1..=124) | None => Ok(Said::Bad),
-        Some(code) => Err(ExperimentError::Script {
+        Some(1..=124) => Ok(Said::Bad),
+        code => Err(ExperimentError::Script {
             command: command.to_owned(),
             commit: format!("{} {}", revision.short, revision.subject_line),
             reason: match code {
-                126 => "exited with code 126: it cannot be run".to_owned(),
-                127 => "exited with code 127: it was not found".to_owned(),
-                _ => format!("exited with code {code}, which ends a search"),
+                Some(126) => "exited with code 126: it cannot be run".to_owned(),
+                Some(127) => "exited with code 127: it was not found".to_owned(),
+                _ => format!("{}, which ends a search", report.describe()),
             },
             said: last_lines(&log),
         }),

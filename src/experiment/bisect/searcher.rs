@@ -9,6 +9,7 @@ use crate::experiment::schedule::slots;
 use crate::experiment::trials::{Arm, MeasuredTrial, TrialSeries};
 use crate::store::TrialState;
 
+use super::alike::{Ends as AtEnds, compare_ends, is_constant};
 use super::bench::{Bench, CERTIFICATE_BLOCKS, Outcome, Raw, Values};
 use super::ends::shown;
 use super::field::{Costs, Field, Rules};
@@ -110,6 +111,11 @@ impl Searcher<'_, '_> {
             if let Step::Done(conclusion) = step {
                 return Ok(LineEnd::Concluded(conclusion));
             }
+            if !self.bench.request.force
+                && let Some(conclusion) = self.alike(field, &step)
+            {
+                return Ok(LineEnd::Concluded(conclusion));
+            }
             if self.deadline.is_some_and(|at| Instant::now() >= at) {
                 return Ok(LineEnd::Stopped("time"));
             }
@@ -128,6 +134,23 @@ impl Searcher<'_, '_> {
             }
             self.tell(field);
         }
+    }
+
+    /// Ends a search whose ends do not differ, once their trials are done; where values have no
+    /// noise, before that.
+    fn alike(&self, field: &Field, step: &Step) -> Option<Conclusion> {
+        let search = &field.search;
+        let last = field.classes().len() - 1;
+        let is_before = search.counts().search == 0 && search.certificates().is_empty();
+        let is_early = matches!(step, Step::MeasureEndpoint { .. });
+        if !is_before || is_early && !is_constant(search.trials(), last) {
+            return None;
+        }
+        let ends = compare_ends(search.trials(), last, self.response);
+        (ends == AtEnds::Alike).then(|| Conclusion::EndpointsAlike {
+            probability: search.posterior().no_step,
+            gap: search.gap(),
+        })
     }
 
     /// Finds out what is built, what is known not to build, and what the rest will cost.
