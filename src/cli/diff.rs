@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use anyhow::{Context as _, bail};
 
 use crate::profile::format::folded::{Column, parse};
-use crate::report::diff::{self, DiffTree, Options, Run, SavedRuns, Side};
+use crate::report::diff::{self, DiffTree, Options, Run, SavedRuns, Side, Source};
 use crate::report::{plain, write_atomically};
 
 use super::Exit;
+use super::folded_file::{FoldedFile, not_in_order};
 use super::profile_input::FoldedInput;
 
 /// Draws what changed between saved profiles as a flame graph in which only real changes have colour
@@ -46,24 +47,11 @@ pub fn run(args: Args) -> anyhow::Result<Exit> {
             args.min_width
         );
     }
-    let base = FoldedInput::read_all(&args.base)?;
-    let head = FoldedInput::read_all(&args.head)?;
-    let mut runs = Vec::new();
-    for (side, column, inputs) in [
-        (Side::Base, Column::Base, &base),
-        (Side::Head, Column::Head, &head),
-    ] {
-        for input in inputs {
-            let lines = parse(&input.text, column)
-                .with_context(|| format!("{} is not in order", input.path.display()))?;
-            runs.push(Run { side, lines });
-        }
-    }
-    let judgement = match base.len().min(head.len()) {
-        1 => None,
-        _ => Some(SavedRuns::judge(&runs)),
+    let min_share = args.min_width / 100.0;
+    let (tree, judgement) = match one_run_a_side(&args, min_share)? {
+        Some(tree) => (tree, None),
+        None => all_in_memory(&args, min_share)?,
     };
-    let tree = DiffTree::build(runs, args.min_width / 100.0);
     let totals = [tree.total(Side::Base), tree.total(Side::Head)];
     if totals == [0, 0] {
         bail!("no profile has any samples: nothing to draw");
@@ -96,18 +84,61 @@ pub fn run(args: Args) -> anyhow::Result<Exit> {
                 .collect::<String>(),
         )?;
     }
-    if base.len() != head.len() {
+    let (base, head) = (args.base.len(), args.head.len());
+    if base != head {
         eprintln!(
-            "warning: {} runs of base and {} of head: runs are paired in the order given, the rest \
-             is drawn and not judged",
-            base.len(),
-            head.len()
+            "warning: {base} runs of base and {head} of head: runs are paired in the order given, \
+             the rest is drawn and not judged"
         );
     }
     Ok(match judgement {
         Some(runs) if runs.has_regression() => Exit::Regression,
         _ => Exit::Ok,
     })
+}
+
+/// Draws two folded files as they are read; none where either has to be read as a whole first.
+fn one_run_a_side(args: &Args, min_share: f64) -> anyhow::Result<Option<DiffTree>> {
+    let ([base], [head]) = (args.base.as_slice(), args.head.as_slice()) else {
+        return Ok(None);
+    };
+    let mut sources = Vec::new();
+    for (side, column, path) in [
+        (Side::Base, Column::Base, base),
+        (Side::Head, Column::Head, head),
+    ] {
+        let Some(stacks) = FoldedFile::open(path, column)? else {
+            return Ok(None);
+        };
+        sources.push(Source {
+            side,
+            total: stacks.total(),
+            stacks,
+        });
+    }
+    DiffTree::build_from(sources, min_share).map(Some)
+}
+
+/// Reads all profiles, and judges them where there are several a side.
+fn all_in_memory(args: &Args, min_share: f64) -> anyhow::Result<(DiffTree, Option<SavedRuns>)> {
+    let base = FoldedInput::read_all(&args.base)?;
+    let head = FoldedInput::read_all(&args.head)?;
+    let mut runs = Vec::new();
+    for (side, column, inputs) in [
+        (Side::Base, Column::Base, &base),
+        (Side::Head, Column::Head, &head),
+    ] {
+        for input in inputs {
+            let lines = parse(&input.text, column)
+                .with_context(|| not_in_order(&input.path.display().to_string()))?;
+            runs.push(Run { side, lines });
+        }
+    }
+    let judgement = match base.len().min(head.len()) {
+        1 => None,
+        _ => Some(SavedRuns::judge(&runs)),
+    };
+    Ok((DiffTree::build(runs, min_share), judgement))
 }
 
 const ONE_RUN: &str =

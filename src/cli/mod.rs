@@ -8,6 +8,7 @@ mod diff;
 mod doctor;
 mod exit;
 mod flamegraph;
+mod folded_file;
 mod global;
 mod guard;
 mod history;

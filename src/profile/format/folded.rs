@@ -64,42 +64,76 @@ pub enum FoldedProblem {
 /// ends in two numbers, `column` says which is taken; where any does not, there is only one.
 /// Stacks without samples are left out.
 pub fn parse(text: &[u8], column: Column) -> Result<Vec<FoldedLine<'_>>, FoldedError> {
-    let two = column != Column::Only && has_two_columns(text);
+    let mut parser = LineParser::new(column, has_two_columns(text));
     // A guess that spares growing: most lines are longer than this.
     let mut lines = Vec::with_capacity(text.len() / 128);
-    let mut total = 0u64;
-    for (index, line) in text.split(|&b| b == b'\n').enumerate() {
+    for line in text.split(|&b| b == b'\n') {
+        lines.extend(parser.next(line)?);
+    }
+    Ok(lines)
+}
+
+/// Reads folded text a line at a time.
+#[derive(Debug)]
+pub struct LineParser {
+    column: Column,
+    two: bool,
+    line: usize,
+    total: u64,
+}
+
+impl LineParser {
+    /// Begins a text whose lines all end in two counts ([`ends_in_two_counts`]) or not.
+    pub fn new(column: Column, two: bool) -> Self {
+        Self {
+            column,
+            two: two && column != Column::Only,
+            line: 0,
+            total: 0,
+        }
+    }
+
+    /// All samples so far.
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// Reads the next line, without its end; nothing comes of blank lines, comments and stacks
+    /// without samples.
+    pub fn next<'a>(&mut self, line: &'a [u8]) -> Result<Option<FoldedLine<'a>>, FoldedError> {
+        self.line += 1;
         let at = |problem| FoldedError {
-            line: index + 1,
+            line: self.line,
             problem,
         };
         let line = line.trim_ascii_end();
         if line.is_empty() {
-            continue;
+            return Ok(None);
         }
         let (rest, last) = match split_count(line) {
             Some(split) => split,
-            None if line.starts_with(b"#") => continue,
+            None if line.starts_with(b"#") => return Ok(None),
             None => return Err(at(FoldedProblem::NoCount)),
         };
-        let (stack, token) = match two.then(|| split_count(rest)).flatten() {
-            Some((stack, _)) if column == Column::Head => (stack, last),
+        let (stack, token) = match self.two.then(|| split_count(rest)).flatten() {
+            Some((stack, _)) if self.column == Column::Head => (stack, last),
             Some((stack, first)) => (stack, first),
             None => (rest, last),
         };
         let count = match parse_count(token) {
             Ok(count) => count,
-            Err(_) if line.starts_with(b"#") => continue,
+            Err(_) if line.starts_with(b"#") => return Ok(None),
             Err(problem) => return Err(at(problem)),
         };
-        if count > 0 {
-            total = total
-                .checked_add(count)
-                .ok_or_else(|| at(FoldedProblem::Overflow))?;
-            lines.push(FoldedLine { stack, count });
+        if count == 0 {
+            return Ok(None);
         }
+        self.total = self
+            .total
+            .checked_add(count)
+            .ok_or_else(|| at(FoldedProblem::Overflow))?;
+        Ok(Some(FoldedLine { stack, count }))
     }
-    Ok(lines)
 }
 
 /// Reads folded text as a profile. The first frame is the thread's name; of two counts the last is
@@ -162,21 +196,25 @@ fn looks_numeric(token: &[u8]) -> bool {
 fn has_two_columns(text: &[u8]) -> bool {
     let mut any = false;
     for line in text.split(|&b| b == b'\n') {
-        let line = line.trim_ascii_end();
-        if line.is_empty() || line.starts_with(b"#") {
-            continue;
+        match ends_in_two_counts(line) {
+            Some(false) => return false,
+            Some(true) => any = true,
+            None => {}
         }
-        let Some((rest, last)) = split_count(line) else {
-            return false;
-        };
-        let two =
-            looks_numeric(last) && split_count(rest).is_some_and(|(_, first)| looks_numeric(first));
-        if !two {
-            return false;
-        }
-        any = true;
     }
     any
+}
+
+/// Whether a line ends in two counts; nothing for blank lines and comments.
+pub fn ends_in_two_counts(line: &[u8]) -> Option<bool> {
+    let line = line.trim_ascii_end();
+    if line.is_empty() || line.starts_with(b"#") {
+        return None;
+    }
+    let two = split_count(line).is_some_and(|(rest, last)| {
+        looks_numeric(last) && split_count(rest).is_some_and(|(_, first)| looks_numeric(first))
+    });
+    Some(two)
 }
 
 fn parse_count(token: &[u8]) -> Result<u64, FoldedProblem> {

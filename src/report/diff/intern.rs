@@ -8,14 +8,14 @@ use crate::profile::canonical_name;
 
 use super::tree::Function;
 
-/// Functions by the text of their frames. Texts are borrowed: a million stacks name few functions.
-pub(super) struct Interner<'a> {
-    by_text: HashMap<&'a [u8], u32, BuildHasherDefault<FrameHasher>>,
+/// Functions by the text of their frames: a million stacks name few functions.
+pub(super) struct Interner {
+    by_text: HashMap<Box<[u8]>, u32, BuildHasherDefault<FrameHasher>>,
     by_function: HashMap<Function, u32>,
     functions: Vec<Function>,
 }
 
-impl<'a> Interner<'a> {
+impl Interner {
     pub(super) fn new() -> Self {
         Self {
             by_text: HashMap::default(),
@@ -25,7 +25,7 @@ impl<'a> Interner<'a> {
     }
 
     /// The number of the function that a frame's text names.
-    pub(super) fn intern(&mut self, text: &'a [u8]) -> u32 {
+    pub(super) fn intern(&mut self, text: &[u8]) -> u32 {
         if let Some(&number) = self.by_text.get(text) {
             return number;
         }
@@ -35,7 +35,7 @@ impl<'a> Interner<'a> {
             self.functions.push(f.clone());
             next
         });
-        self.by_text.insert(text, number);
+        self.by_text.insert(text.into(), number);
         number
     }
 
