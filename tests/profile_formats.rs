@@ -270,3 +270,128 @@ fn odd_input_is_taken() {
         assert_eq!(svg.matches("]]>").count(), 1, "{name}");
     }
 }
+
+#[test]
+fn one_side_may_be_empty_and_both_may_not() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let (empty, some) = (dir.path().join("empty"), dir.path().join("some"));
+    fs::write(&empty, "").expect("it is written");
+    fs::write(&some, "srv;main;f 900\nsrv;main;g 100\n").expect("it is written");
+    let out = dir.path().join("out.svg");
+    let diff = |base: &Path, head: &Path| {
+        perfblame(&[
+            "diff",
+            "--base",
+            text(base),
+            "--head",
+            text(head),
+            "-o",
+            text(&out),
+        ])
+    };
+    for (base, head) in [(&empty, &some), (&some, &empty)] {
+        let output = diff(base, head);
+        assert!(output.status.success(), "{output:?}");
+        let svg = fs::read_to_string(&out).expect("it is written");
+        // The side that has samples is drawn, and nothing is called new or gone.
+        assert!(svg.contains(">main</text>"), "{svg}");
+        assert!(!svg.contains(">new 1<") && !svg.contains(">gone 1<"));
+    }
+    let output = diff(&empty, &empty);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("no profile has any samples"));
+}
+
+/// A file that is read a line at a time and one that has to be read whole give the same picture.
+#[test]
+fn the_order_of_lines_does_not_matter() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let out = dir.path().join("out.svg");
+    let lines = ["f 1", "f-x 6", "f2;g 2", "f;g 3", "f;g2;h 4", "f;g;h 5"];
+    let mut pictures = Vec::new();
+    for (number, order) in [[0, 1, 2, 3, 4, 5], [5, 3, 1, 0, 2, 4]].iter().enumerate() {
+        let path = dir.path().join(format!("{number}.folded"));
+        let shuffled: Vec<&str> = order.iter().map(|&at| lines[at]).collect();
+        fs::write(&path, shuffled.join("\n")).expect("it is written");
+        ok(&[
+            "diff",
+            "--base",
+            text(&path),
+            "--head",
+            text(&path),
+            "-o",
+            text(&out),
+        ]);
+        pictures.push(fs::read_to_string(&out).expect("it is written"));
+    }
+    assert_eq!(pictures[0], pictures[1]);
+}
+
+/// A wrong line is told with its number where the file is read a line at a time, too.
+#[test]
+fn wrong_lines_of_a_diff_are_named() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let (good, bad) = (dir.path().join("good"), dir.path().join("bad"));
+    fs::write(&good, "a;b 1\n").expect("it is written");
+    fs::write(&bad, "a;b 1\na;c 2\na;d 3\na;e -4\n").expect("it is written");
+    let out = dir.path().join("out.svg");
+    let error = refused(&[
+        "diff",
+        "--base",
+        text(&good),
+        "--head",
+        text(&bad),
+        "-o",
+        text(&out),
+    ]);
+    assert!(
+        error.contains("line 4: the count -4 is negative"),
+        "{error}"
+    );
+    assert!(error.contains(text(&bad)), "{error}");
+    assert!(!out.exists());
+}
+
+/// What acts on a terminal or a page is shown as text, wherever a name comes out.
+#[test]
+fn names_act_nowhere() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let out = dir.path().join("out.svg");
+    let evil = "\u{1b}]0;title\u{7}\u{9b}2J\u{202e}<script>x</script>";
+    let mut files = Vec::new();
+    for side in ["base", "head"] {
+        for run in 0..8usize {
+            // Dearer by far in head, so that it is printed.
+            let cost = if side == "head" { 3_000 } else { 1_000 };
+            let path = dir.path().join(format!("{side}{run}"));
+            let mut lines = format!("s;main;{} {cost}\n", evil.replace(';', ":"));
+            for number in 0..20usize {
+                // Runs differ, as runs do.
+                let noise = (run * 37 + number * 61 + cost / 60) % 53;
+                lines += &format!("s;main;other{number} {}\n", 1_000 + noise);
+            }
+            fs::write(&path, lines).expect("it is written");
+            files.push(text(&path).to_owned());
+        }
+    }
+    let mut args = vec!["diff", "--base"];
+    args.extend(files[..8].iter().map(String::as_str));
+    args.push("--head");
+    args.extend(files[8..].iter().map(String::as_str));
+    args.extend(["-o", text(&out), "--title", evil]);
+    let output = perfblame(&args);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(printed.contains("\\u{1b}"), "{printed}");
+    let svg = fs::read_to_string(&out).expect("it is written");
+    assert!(!svg.contains("<script>x"));
+    for shown in [
+        printed,
+        String::from_utf8_lossy(&output.stderr).into_owned(),
+        svg,
+    ] {
+        for acting in ['\u{1b}', '\u{7}', '\u{9b}', '\u{202e}'] {
+            assert!(!shown.contains(acting), "{acting:?} in {shown}");
+        }
+    }
+}

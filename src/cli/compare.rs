@@ -6,13 +6,14 @@ use crate::build::Reuse;
 use crate::executor::{Cancel, Supervisor};
 use crate::experiment::{CompareRequest, ExperimentError, Surroundings, compare};
 use crate::repo::Repository;
-use crate::report::{CompareReport, Outcome, headline, text};
+use crate::report::{CompareReport, Outcome, headline};
 use crate::store::Store;
 
 use super::Exit;
 use super::global::GlobalArgs;
 use super::plan_args::PlanArgs;
 use super::progress::Terminal;
+use super::show::ReportForm;
 
 /// Says which functions got slower or faster from one commit to another, and what it did to
 /// throughput
@@ -24,6 +25,9 @@ pub struct Args {
     /// Where the report is written
     #[arg(long, value_name = "DIR", default_value = "perfblame-report")]
     out: PathBuf,
+    /// How the verdict is printed; the report in --out has every form
+    #[arg(long, value_name = "FORM", default_value = "text")]
+    format: ReportForm,
     /// Measures without sampling: no functions, no flame graphs
     #[arg(long)]
     no_profile: bool,
@@ -39,13 +43,11 @@ pub struct Args {
     head: String,
 }
 
-/// Columns of the table: what every terminal has.
-const WIDTH: usize = 80;
-
 const EXAMPLES: &str = "\
 Examples:
   perfblame compare main my-branch
   perfblame compare --preset redis --blocks 12 7.0.0 unstable
+  perfblame compare --format github main HEAD
   perfblame compare --set windows.measure=20s --out report v1.2 v1.3
 
 Exit codes: 0 no regression, 1 regression, 2 could not be carried out, 3 undecided, 130 interrupted.";
@@ -98,8 +100,9 @@ pub fn run(args: Args, global: &GlobalArgs) -> anyhow::Result<Exit> {
     progress.restore_settings()?;
     match compare(&request, &surroundings, &mut progress) {
         Ok(report) => {
-            print!("{}", text::render(&report, WIDTH, global.color.on_stdout()));
-            if !global.quiet {
+            let text = args.format.render(&report, global.color.on_stdout());
+            super::print(&text)?;
+            if !global.quiet && args.format == ReportForm::Text {
                 println!(
                     "\nthe whole report: {}",
                     request.out.join("report.html").display()

@@ -1,31 +1,43 @@
 //! `perfblame history`: the stored experiments.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
 use crate::repo::{RepoError, Repository};
+use crate::report::plain;
 use crate::store::{Experiment, Store, StoreError};
 
 use super::Exit;
 
-/// Lists the stored experiments, the latest first.
+/// Lists the stored experiments, the latest first
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+The table is cut to 80 columns; --json and `perfblame show ID` have all of it.
+
+Examples:
+  perfblame history -n 5
+  perfblame history --json | jq -r '.[0].id'")]
 pub struct Args {
-    /// Repository whose store is read.
+    /// Repository whose store is read
     #[arg(long, value_name = "DIR", default_value = ".")]
     repo: PathBuf,
     /// Where the store is, if not in the repository.
     #[arg(long, value_name = "DIR")]
     store: Option<PathBuf>,
-    /// At most this many.
+    /// At most this many
     #[arg(short = 'n', long, value_name = "N")]
     limit: Option<usize>,
-    /// Prints one JSON array instead of the table.
+    /// Prints one JSON array instead of the table
     #[arg(long)]
     json: bool,
 }
+
+/// Width of the table in columns.
+const WIDTH: usize = 80;
+
+/// Columns that a verdict has at least, however wide the rest is.
+const LEAST_VERDICT: usize = 10;
 
 /// The columns.
 const HEADINGS: [&str; 6] = ["ID", "WHEN", "KIND", "REVISIONS", "STATE", "VERDICT"];
@@ -49,11 +61,8 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     } else {
         table(shown)
     };
-    match std::io::stdout().write_all(text.as_bytes()) {
-        // `perfblame history | head` is no error.
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error.into()),
-        _ => Ok(Exit::Ok),
-    }
+    super::print(&text)?;
+    Ok(Exit::Ok)
 }
 
 fn store_of(repository: &Path) -> Result<PathBuf, RepoError> {
@@ -68,12 +77,16 @@ fn table(experiments: &[Experiment]) -> String {
         let widths = rows.iter().map(|row| row[column].chars().count());
         widths.max().unwrap_or(0)
     };
-    let widths: Vec<usize> = (0..HEADINGS.len()).map(width).collect();
+    let mut widths: Vec<usize> = (0..HEADINGS.len()).map(width).collect();
+    if let Some((verdict, others)) = widths.split_last_mut() {
+        let taken: usize = others.iter().map(|width| width + 2).sum();
+        *verdict = (*verdict).min(WIDTH.saturating_sub(taken).max(LEAST_VERDICT));
+    }
     let mut text = String::new();
     for row in &rows {
         let cells = row.iter().zip(&widths);
         let line: Vec<String> = cells
-            .map(|(cell, &width)| format!("{cell:width$}"))
+            .map(|(cell, &width)| format!("{:width$}", cut(cell, width)))
             .collect();
         text.push_str(line.join("  ").trim_end());
         text.push('\n');
@@ -81,6 +94,16 @@ fn table(experiments: &[Experiment]) -> String {
     text
 }
 
+/// A text of at most `width` characters; what is cut off is marked.
+fn cut(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(width.saturating_sub(1)).collect();
+    format!("{}…", kept.trim_end())
+}
+
+/// The cells of an experiment; what comes from outside is plain.
 fn row(experiment: &Experiment) -> [String; 6] {
     let short = |id: &String| id.chars().take(10).collect::<String>();
     let sides = [&experiment.base, &experiment.head];
@@ -93,4 +116,17 @@ fn row(experiment: &Experiment) -> [String; 6] {
         experiment.state.as_str().to_owned(),
         experiment.summary.clone().unwrap_or_default(),
     ]
+    .map(|cell| plain(&cell).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_verdict_is_cut() {
+        assert_eq!(cut("regressed: throughput fell", 12), "regressed:…");
+        assert_eq!(cut("regressed", 9), "regressed");
+        assert_eq!(cut("漢字漢字", 3), "漢字…");
+    }
 }

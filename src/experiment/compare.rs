@@ -186,11 +186,14 @@ fn finish(
     outcome: &Result<CompareReport, ExperimentError>,
 ) -> Result<(), ExperimentError> {
     let finish = match outcome {
-        Ok(report) => Finish {
-            state: ExperimentState::Done,
-            summary: headline(report).text(),
-            outcome: serde_json::to_value(report).unwrap_or_default(),
-        },
+        Ok(report) => {
+            let headline = headline(report);
+            Finish {
+                state: ExperimentState::Done,
+                summary: format!("{}: {}", headline.outcome.word(), headline.text()),
+                outcome: serde_json::to_value(report).unwrap_or_default(),
+            }
+        }
         Err(error) => Finish {
             state: match error {
                 ExperimentError::Interrupted => ExperimentState::Interrupted,

@@ -61,6 +61,11 @@ pub struct Page {
 impl Page {
     /// Starts Chromium and loads a file.
     pub fn open(file: &Path, screen: Screen) -> Self {
+        Self::open_url(&format!("file://{}", file.display()), screen)
+    }
+
+    /// Starts Chromium and loads an address.
+    pub fn open_url(url: &str, screen: Screen) -> Self {
         assert!(
             Path::new(CHROMIUM).exists(),
             "this test needs Debian's chromium: apt-get install chromium"
@@ -116,11 +121,11 @@ impl Page {
             requests: Vec::new(),
             _profile: profile,
         };
-        page.show(file, screen);
+        page.show(url, screen);
         page
     }
 
-    fn show(&mut self, file: &Path, screen: Screen) {
+    fn show(&mut self, url: &str, screen: Screen) {
         let target = self.ask("Target.createTarget", json!({ "url": "about:blank" }));
         let attached = self.ask(
             "Target.attachToTarget",
@@ -145,7 +150,6 @@ impl Page {
             "Emulation.setEmulatedMedia",
             json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] }),
         );
-        let url = format!("file://{}", file.display());
         let answer = self.ask("Page.navigate", json!({ "url": url }));
         assert!(answer["errorText"].is_null(), "{url}: {answer}");
         self.eval(

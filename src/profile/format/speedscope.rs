@@ -123,21 +123,31 @@ pub(super) fn read(bytes: &[u8]) -> Result<Profile, FormatError> {
     Ok(builder.finish())
 }
 
-/// Each stretch of time between two events is one sample of the stack that was open then.
+/// Each stretch of time between two events is one sample of the stack that was open then; in no
+/// unit of time, as many samples as it is long.
 fn evented(
     builder: &mut Builder,
     shared: &Shared,
     (name, unit, place): (&str, &str, &str),
     events: &[Event],
 ) -> Result<(), FormatError> {
-    let factor = nanoseconds(unit).unwrap_or(1.0);
+    let factor = nanoseconds(unit);
     let mut open: Vec<usize> = Vec::new();
     let mut since = events.first().map_or(0.0, |event| event.at);
     for event in events {
-        let weight = time((event.at - since) * factor, place)?;
+        let length = event.at - since;
+        let weight = time(length * factor.unwrap_or(1.0), place)?;
+        let count = match factor {
+            Some(_) => 1,
+            None if length.fract() == 0.0 => weight,
+            None => {
+                let problem = format!("{length} is no number of samples; it must be whole");
+                return Err(FormatError::content(place, problem));
+            }
+        };
         if weight > 0 && !open.is_empty() {
             let names = names(shared, &open, place)?;
-            builder.add_names(name, names.into_iter(), 1, weight)?;
+            builder.add_names(name, names.into_iter(), count, weight)?;
         }
         since = event.at;
         match event.kind.as_str() {
