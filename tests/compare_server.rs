@@ -26,6 +26,8 @@ requests = 'allkeys'
 warmup = '100ms'
 measure = '300ms'
 profile = '400ms'
+[disturbance]
+repeats = 0
 ";
 
 fn repo() -> TestRepo {

@@ -206,6 +206,19 @@ fn files_that_are_not_in_order_are_refused_with_their_line() {
         ),
         ("kernel,value\na,1\na,NaN\nb,2\n", "line 3", "`NaN`"),
         ("kernel,value\na,1\na,inf\nb,2\n", "line 3", "`inf`"),
+        (
+            "kernel,value\na,1\na,-Infinity\nb,2\n",
+            "line 3",
+            "`-Infinity`",
+        ),
+        ("kernel,value\na,1\na,1e999\nb,2\n", "line 3", "`1e999`"),
+        ("kernel,value\na,1\na,\nb,2\n", "line 3", "``"),
+        ("kernel,value\na,1\na,1 000\nb,2\n", "line 3", "`1 000`"),
+        (
+            "kernel,value,value\na,1,1\na,2,2\nb,2,3\n",
+            "line 1",
+            "value",
+        ),
         ("kernel,value\na,1\na,2\nb,3\n", "line 4", "`b` has 1 value"),
         ("kernel,value\na,1\na,1\nb,2\nb,2\n", "line 4", "no noise"),
         (

@@ -7,14 +7,18 @@ use crate::executor::{Cancel, Supervisor};
 use crate::plan::Plan;
 use crate::repo::{Repository, Revision};
 use crate::report::{CompareReport, headline, write_all};
+use crate::stats::Looks;
 use crate::store::{Experiment, ExperimentState, Finish, NewExperiment, RunningExperiment, Store};
 use crate::trial::{Machine, Placement, Topology, TrialError};
+use crate::verdict::{Decision, decide};
 
 use super::arms::build_arms;
 use super::attempt::LocalRunner;
 use super::error::ExperimentError;
-use super::judge::judge;
+use super::judge::{foretell, judge};
+use super::notes::after_look;
 use super::progress::Progress;
+use super::staged::Staged;
 use super::trials::{Arm, TrialSeries};
 use super::workspace::Workspace;
 
@@ -127,10 +131,59 @@ fn measure(
         },
         arms,
     };
-    let trials = series.run(0..request.plan.experiment.blocks, progress)?;
-    let (report, profiles) = judge(request, arms, &trials, machine, experiment);
-    write_all(&request.out, &report, &profiles)?;
+    let plan = &request.plan;
+    let looks = declared_looks(plan);
+    let all = plan.experiment.blocks as usize * arms.len();
+    let mut progress = Staged::new(progress, all);
+    let mut trials = Vec::new();
+    let mut said = Vec::new();
+    let mut done = 0;
+    let judged = loop {
+        let next = looks.after(done);
+        let until = next.map_or(done, |look| look.blocks);
+        // After the first blocks it can be told what the plan will see.
+        let stop = match done {
+            0 => until.min(FORETELLING_BLOCKS),
+            _ => until,
+        };
+        trials.extend(series.run(done..stop, &mut progress)?);
+        if done == 0 && stop < until {
+            let blocks = plan.experiment.blocks;
+            if let Some(text) = foretell(plan, &trials, blocks) {
+                progress.note(&text);
+            }
+        }
+        done = stop;
+        let Some(look) = looks.at(done) else { continue };
+        let judged = judge(request, arms, &trials, machine, experiment, look.alpha);
+        if !plan.experiment.sequential {
+            break judged;
+        }
+        let decision = decide(&looks, &judged.comparison);
+        let text = after_look(&look, &decision);
+        progress.note(&text);
+        said.push(text);
+        if matches!(decision, Decision::Stop(_)) {
+            break judged;
+        }
+    };
+    progress.end();
+    let mut report = judged.report;
+    report.notes.splice(0..0, said);
+    write_all(&request.out, &report, &judged.profiles)?;
     Ok(report)
+}
+
+/// Blocks after which the noise of the machine can be told.
+const FORETELLING_BLOCKS: u32 = 3;
+
+/// When the data are looked at, and at which level.
+fn declared_looks(plan: &Plan) -> Looks {
+    let alpha = plan.judging.alpha;
+    match plan.experiment.sequential {
+        true => Looks::declare(alpha, plan.experiment.blocks),
+        false => Looks::once(alpha, plan.experiment.blocks),
+    }
 }
 
 /// An experiment goes on only as what it was: trials of other commits or another plan would be
@@ -162,9 +215,12 @@ fn check_same(
         .plan
         .pointer("/experiment/blocks")
         .and_then(serde_json::Value::as_u64);
-    planned.experiment.blocks = blocks
-        .and_then(|blocks| blocks.try_into().ok())
-        .unwrap_or(0);
+    // Looks were declared for a number of blocks; another number would be other looks.
+    if !plan.experiment.sequential {
+        planned.experiment.blocks = blocks
+            .and_then(|blocks| blocks.try_into().ok())
+            .unwrap_or(0);
+    }
     if serde_json::to_value(&planned).unwrap_or_default() != stored.plan {
         return differs("its plan was another one (only the number of blocks may change)");
     }

@@ -10,24 +10,56 @@ use crate::verdict::{self, Comparison, TrialMeasurement, Verdict};
 
 use super::compare::CompareRequest;
 use super::measure::measurement;
+use super::notes::{foretold, notes};
 use super::rules::judging_of;
 use super::same_code::compare_code;
 use super::trials::{Arm, MeasuredTrial};
 
-/// Judges head against base.
+/// A comparison judged: what is written, and what is decided by.
+pub struct Judged {
+    /// The report.
+    pub report: CompareReport,
+    /// Folded stacks of both arms.
+    pub profiles: Profiles,
+    /// The verdicts.
+    pub comparison: Comparison,
+}
+
+/// Trials of one arm as they are judged.
+fn measurements(trials: &[MeasuredTrial], arm: usize, judging: &Judging) -> Vec<TrialMeasurement> {
+    trials
+        .iter()
+        .filter(|trial| trial.slot.arm == arm)
+        .map(|trial| {
+            let profile = trial.profile.as_ref();
+            measurement(trial.slot.block, &trial.result, profile, &judging.groups)
+        })
+        .collect()
+}
+
+/// Says what a comparison of so many blocks will see, from its first trials; `None` with too few.
+pub fn foretell(plan: &Plan, trials: &[MeasuredTrial], blocks: u32) -> Option<String> {
+    let judging = judging(plan, trials);
+    let [base, head] = [0, 1].map(|arm| measurements(trials, arm, &judging));
+    let forecast = verdict::forecast(&base, &head, &judging, blocks)?;
+    foretold(&forecast, &judging.main_metric)
+}
+
+/// Judges head against base at a level.
 pub fn judge(
     request: &CompareRequest,
     arms: &[Arm],
     trials: &[MeasuredTrial],
     machine: &Machine,
     experiment: &str,
-) -> (CompareReport, Profiles) {
+    alpha: f64,
+) -> Judged {
     let of_arm = |arm: usize| trials.iter().filter(move |trial| trial.slot.arm == arm);
-    let measurements = |arm: usize| -> Vec<TrialMeasurement> {
-        of_arm(arm)
-            .map(|trial| measurement(trial.slot.block, &trial.result, trial.profile.as_ref()))
-            .collect()
+    let judging = Judging {
+        alpha,
+        ..judging(&request.plan, trials)
     };
+    let [base, head] = [0, 1].map(|arm| measurements(trials, arm, &judging));
     let same_program = arms[0].artifact.digest == arms[1].artifact.digest;
     let profiles = |arm: usize| -> Vec<&Profile> {
         of_arm(arm)
@@ -39,12 +71,7 @@ pub fn judge(
         &arms[1].artifact,
         &[profiles(0), profiles(1)].concat(),
     );
-    let mut comparison = verdict::compare_knowing(
-        &measurements(0),
-        &measurements(1),
-        &judging(&request.plan, trials),
-        &code,
-    );
+    let mut comparison = verdict::compare_knowing(&base, &head, &judging, &code);
     if same_program {
         acquit(&mut comparison);
     }
@@ -68,6 +95,7 @@ pub fn judge(
     };
     let mut warnings = comparison.warnings.clone();
     warnings.extend(trial_warnings(trials, arms));
+    warnings.extend(disturbed(trials));
     warnings.extend(nameless(profiles(0).into_iter().chain(profiles(1))));
     let report = CompareReport {
         schema: SCHEMA.to_owned(),
@@ -94,12 +122,19 @@ pub fn judge(
             .map(|(order, trial)| record(order, trial))
             .collect(),
         warnings,
+        notes: match same_program {
+            true => Vec::new(),
+            false => notes(
+                &comparison,
+                foretell(&request.plan, trials, comparison.blocks),
+            ),
+        },
         commands: vec![repeat(request, arms)],
-        throughput: comparison.throughput,
-        metrics: comparison.metrics,
-        functions: comparison.functions,
-        groups: comparison.groups,
-        proposed_groups: comparison.proposed_groups,
+        throughput: comparison.throughput.clone(),
+        metrics: comparison.metrics.clone(),
+        functions: comparison.functions.clone(),
+        groups: comparison.groups.clone(),
+        proposed_groups: comparison.proposed_groups.clone(),
         explained: comparison.explained,
         alpha: comparison.alpha,
     };
@@ -107,7 +142,11 @@ pub fn judge(
         base: merged_folded_lines(profiles(0)),
         head: merged_folded_lines(profiles(1)),
     };
-    (report, profiles)
+    Judged {
+        report,
+        profiles,
+        comparison,
+    }
 }
 
 /// The command that repeats the comparison: of these commits, whatever their names mean by then.
@@ -154,6 +193,7 @@ fn record(order: usize, trial: &MeasuredTrial) -> TrialRecord {
         values: trial.result.metrics.clone(),
         samples: accounting.map_or(0, |accounting| accounting.samples),
         lost: accounting.map_or(0, |accounting| accounting.lost),
+        disturbed: trial.disturbed.clone(),
     }
 }
 
@@ -173,6 +213,20 @@ fn nameless<'a>(profiles: impl Iterator<Item = &'a Profile>) -> Option<String> {
              symbols of the libraries would tell (for the C library Debian's libc6-dbg)"
         )
     })
+}
+
+/// Says how many trials that count were disturbed.
+fn disturbed(trials: &[MeasuredTrial]) -> Option<String> {
+    let count = trials
+        .iter()
+        .filter(|trial| trial.disturbed.is_some())
+        .count();
+    let first = trials.iter().find_map(|trial| trial.disturbed.as_ref())?;
+    Some(format!(
+        "{count} of {} trials that count were disturbed, more than is repeated (disturbance.repeats); \
+         in the first of them {first}",
+        trials.len()
+    ))
 }
 
 /// Each warning of a trial once, with how many trials it is about.

@@ -9,10 +9,12 @@ mod job;
 mod judge;
 pub mod matrix;
 mod measure;
+mod notes;
 mod progress;
 mod rules;
 mod same_code;
 mod schedule;
+mod staged;
 mod trials;
 mod workspace;
 

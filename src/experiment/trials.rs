@@ -37,6 +37,16 @@ pub struct MeasuredTrial {
     pub result: TrialResult,
     /// Its profile, where it was sampled.
     pub profile: Option<Profile>,
+    /// What disturbed it, where that exceeds the plan's limits.
+    pub disturbed: Option<String>,
+}
+
+/// What is counted while trials run.
+struct Counts {
+    /// Number of the next trial's directory.
+    number: usize,
+    /// Repeats of disturbed trials that are left.
+    repeats: u32,
 }
 
 /// Runs what is still to be run of an experiment's trials.
@@ -68,7 +78,10 @@ impl TrialSeries<'_> {
 
         let started = Instant::now();
         let mut done = 0;
-        let mut number = 0;
+        let mut counts = Counts {
+            number: 0,
+            repeats: self.repeats_left(&stored),
+        };
         let mut trials = Vec::with_capacity(slots.len());
         for (slot, kept) in slots.iter().zip(kept) {
             if let Some(stored) = kept {
@@ -76,7 +89,7 @@ impl TrialSeries<'_> {
                 continue;
             }
             progress.trial(slot.block, self.arms[slot.arm].name);
-            trials.push(self.measure(slot, &mut number, progress)?);
+            trials.push(self.measure(slot, &mut counts, progress)?);
             done += 1;
             let each = started.elapsed() / done;
             progress.trial_done(each * (missing as u32).saturating_sub(done));
@@ -102,6 +115,21 @@ impl TrialSeries<'_> {
             .flatten()
     }
 
+    /// Repeats of disturbed trials that are left of those the plan allows. What was measured twice
+    /// for another reason counts too.
+    fn repeats_left(&self, stored: &[StoredTrial]) -> u32 {
+        let complete = stored
+            .iter()
+            .filter(|trial| trial.state == TrialState::Complete);
+        let slots: std::collections::BTreeSet<(u32, &str)> = complete
+            .clone()
+            .map(|trial| (trial.block, trial.arm.as_str()))
+            .collect();
+        let used = complete.count() - slots.len();
+        let allowed = self.runner.plan.disturbance.repeats;
+        allowed.saturating_sub(used.try_into().unwrap_or(u32::MAX))
+    }
+
     fn read(&self, slot: &Slot, stored: &StoredTrial) -> Result<MeasuredTrial, ExperimentError> {
         let unreadable = |error: serde_json::Error| ExperimentError::NotResumable {
             id: self.experiment.to_owned(),
@@ -114,29 +142,50 @@ impl TrialSeries<'_> {
             }
             None => None,
         };
+        let result: TrialResult =
+            serde_json::from_value(stored.result.clone()).map_err(unreadable)?;
         Ok(MeasuredTrial {
             slot: *slot,
             started: stored.started,
-            result: serde_json::from_value(stored.result.clone()).map_err(unreadable)?,
+            disturbed: self.disturbed(&result),
+            result,
             profile,
         })
+    }
+
+    fn disturbed(&self, result: &TrialResult) -> Option<String> {
+        let limits = &self.runner.plan.disturbance;
+        result.disturbance.exceeds(limits)
     }
 
     fn measure(
         &self,
         slot: &Slot,
-        number: &mut usize,
+        counts: &mut Counts,
         progress: &mut dyn Progress,
     ) -> Result<MeasuredTrial, ExperimentError> {
         let arm = &self.arms[slot.arm];
         let allowed = 1 + self.runner.plan.experiment.retries;
-        for attempts in 1.. {
+        let mut attempts = 0;
+        loop {
             let started = SystemTime::now();
-            let attempt = self.runner.attempt(*number, &arm.artifact)?;
-            *number += 1;
+            let attempt = self.runner.attempt(counts.number, &arm.artifact)?;
+            counts.number += 1;
             self.keep(slot, started, &attempt)?;
             let failure = match attempt.end {
                 TrialEnd::Measured(result) => {
+                    let disturbed = self.disturbed(&result);
+                    if let Some(what) = &disturbed
+                        && counts.repeats > 0
+                    {
+                        // Whatever it measured: the later one counts.
+                        counts.repeats -= 1;
+                        progress.note(&format!(
+                            "a trial of {} was disturbed and is repeated: {what}",
+                            arm.name
+                        ));
+                        continue;
+                    }
                     let profile = attempt
                         .profile
                         .map(|bytes| read_profile(&bytes))
@@ -146,10 +195,12 @@ impl TrialSeries<'_> {
                         started,
                         result,
                         profile,
+                        disturbed,
                     });
                 }
                 TrialEnd::Failed(failure) => failure,
             };
+            attempts += 1;
             if attempts >= allowed || failure.kind == FailureKind::Setup {
                 return Err(ExperimentError::TrialFailed {
                     arm: arm.name.to_owned(),
@@ -164,7 +215,6 @@ impl TrialSeries<'_> {
             ));
             std::thread::sleep(Duration::from_millis(200));
         }
-        unreachable!("the loop ends by returning")
     }
 
     fn keep(

@@ -43,6 +43,7 @@ pub fn check(plan: &Plan) -> Option<Fault> {
         .or_else(|| load(plan))
         .or_else(|| cpus(plan))
         .or_else(|| repetition(plan))
+        .or_else(|| judging(plan))
         .or_else(|| settings(plan))
         .or_else(|| {
             let (key, message) = plan.matrix.as_ref()?.check()?;
@@ -218,6 +219,40 @@ fn repetition(plan: &Plan) -> Option<Fault> {
             "must be longer than zero; to measure without sampling say --no-profile",
         )
     })?
+}
+
+fn judging(plan: &Plan) -> Option<Fault> {
+    let judging = &plan.judging;
+    if !(judging.alpha > 0.0 && judging.alpha < 1.0) {
+        return fault("judging.alpha", "must lie between 0 and 1");
+    }
+    let limits = &plan.disturbance;
+    for (key, value) in [
+        ("judging.margin-pct", judging.margin_pct),
+        ("judging.gate-points", judging.gate_points),
+        ("disturbance.steal-pct", limits.steal_pct),
+        ("disturbance.foreign-pct", limits.foreign_pct),
+    ] {
+        if !(value >= 0.0 && value.is_finite()) {
+            return fault(key, "must be a number of at least zero");
+        }
+    }
+    let mut group_of = std::collections::BTreeMap::new();
+    for (name, members) in &judging.groups {
+        let key = format!("judging.groups.{name}");
+        if name.is_empty() || members.is_empty() || members.iter().any(String::is_empty) {
+            return fault(&key, "a group needs a name and the names of its functions");
+        }
+        for member in members {
+            if let Some(other) = group_of.insert(member, name)
+                && other != name
+            {
+                let message = format!("`{member}` is in the group `{other}` too; it can be in one");
+                return fault(&key, message);
+            }
+        }
+    }
+    None
 }
 
 fn zero(key: &str) -> Option<Fault> {

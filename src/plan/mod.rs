@@ -26,7 +26,7 @@ pub use judging::{Direction, Judging, MetricDescription};
 pub use layer::{Layer, overlay};
 pub use load::LoadSpec;
 pub use matrix::{Axis, Cell, Level, MatrixSpec};
-pub use model::{Cpus, Experiment, Plan, Subject, SubjectKind, Windows};
+pub use model::{Cpus, DisturbanceLimits, Experiment, Plan, Subject, SubjectKind, Windows};
 pub use read::{FILE_NAME, PlanSources, find_file, set_flag};
 pub use sampling::{CallGraph, CallGraphError, EventChoice, SampleSpec};
 pub use settings::CustomSetting;

@@ -47,6 +47,8 @@ pub struct Plan {
     pub judging: Judging,
     /// How often everything is repeated.
     pub experiment: Experiment,
+    /// What counts as a disturbance of a trial.
+    pub disturbance: DisturbanceLimits,
     /// Settings of the machine during each trial, such as `thp = "never"`; they are read back, and
     /// restored afterwards.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -110,12 +112,40 @@ pub struct Windows {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Experiment {
-    /// Number of blocks, each one trial of every arm.
+    /// Number of blocks, each one trial of every arm; where the comparison looks before the end, the
+    /// most blocks.
     pub blocks: u32,
+    /// Whether the comparison looks at a quarter, at half and at all of the blocks, each time at a
+    /// part of `judging.alpha`, and stops as soon as there is nothing left to decide.
+    pub sequential: bool,
     /// Seed of the order within blocks, of the load and of the statistics.
     pub seed: u64,
     /// How often a failed trial may be tried again before the experiment is given up.
     pub retries: u32,
+}
+
+/// When a trial counts as disturbed by what else happened on the machine, and how often such a trial
+/// is repeated. Nothing that the trial measured of the subject plays a part.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct DisturbanceLimits {
+    /// Share of the time of the subject's CPUs that a hypervisor gave to others, in per cent.
+    pub steal_pct: f64,
+    /// Share of the time of the subject's CPUs that other processes took, in per cent.
+    pub foreign_pct: f64,
+    /// Most repeats of disturbed trials in one experiment. When they are used up, a disturbed trial
+    /// counts, and is marked.
+    pub repeats: u32,
+}
+
+impl Default for DisturbanceLimits {
+    fn default() -> Self {
+        Self {
+            steal_pct: 5.0,
+            foreign_pct: 10.0,
+            repeats: 3,
+        }
+    }
 }
 
 impl Default for Windows {
@@ -133,6 +163,7 @@ impl Default for Experiment {
     fn default() -> Self {
         Self {
             blocks: 8,
+            sequential: false,
             seed: 1,
             retries: 1,
         }

@@ -8,6 +8,7 @@ use super::escape::{markdown, markdown_code};
 use super::headline::{
     Outcome, Segment, change_text, function_verdict, headline, note_text, telling_cost,
 };
+use super::remarks::remarks;
 use super::text::{ROWS_ALONE, short};
 use super::{CompareReport, number};
 
@@ -170,6 +171,9 @@ fn details(out: &mut String, report: &CompareReport) {
             number::quantity(welch.ci95[1], unit),
             markdown(number::unit_beside(unit))
         );
+    }
+    for remark in remarks(report) {
+        let _ = writeln!(out, "- {}", markdown(&remark));
     }
     if let Some(id) = &report.experiment {
         let _ = writeln!(out, "- experiment {}", markdown_code(id));

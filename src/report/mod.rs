@@ -15,6 +15,7 @@ pub mod markdown;
 pub mod matrix;
 mod model;
 mod number;
+mod remarks;
 #[cfg(test)]
 mod sample;
 pub mod text;

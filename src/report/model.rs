@@ -68,6 +68,9 @@ pub struct CompareReport {
     /// What a reader must know to trust or distrust the verdicts.
     #[serde(default)]
     pub warnings: Vec<String>,
+    /// What the comparison could see, and what more blocks would buy, as sentences.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// Shell commands that repeat the comparison.
     #[serde(default)]
     pub commands: Vec<String>,
@@ -130,6 +133,9 @@ pub struct TrialRecord {
     /// Samples lost in it.
     #[serde(default)]
     pub lost: u64,
+    /// What disturbed it, where that exceeds the plan's limits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disturbed: Option<String>,
 }
 
 /// A report of a form that this version does not know.

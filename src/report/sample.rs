@@ -81,6 +81,7 @@ pub(crate) fn report() -> CompareReport {
                     .into(),
                     samples: 14_700,
                     lost: 0,
+                    disturbed: None,
                 })
         })
         .collect();
@@ -190,6 +191,7 @@ pub(crate) fn report() -> CompareReport {
         warnings: vec![
             "no CPU counters here: cost is nanoseconds of CPU time, not cycles".to_string(),
         ],
+        notes: Vec::new(),
         commands: vec!["perfblame compare --seed 42 --blocks 10 main~1 main".to_string()],
     }
 }

@@ -7,6 +7,7 @@ use unicode_width::UnicodeWidthStr as _;
 use crate::verdict::{FunctionVerdict, MetricVerdict, Verdict};
 
 use super::headline::{Outcome, change_text, function_verdict, headline, note_text, telling_cost};
+use super::remarks::remarks;
 use super::{CompareReport, Side, escape::plain, number};
 
 /// Narrowest table that is drawn, in columns; a narrower terminal wraps.
@@ -229,6 +230,11 @@ impl Page {
         out.push('\n');
         for line in wrap(&facts, self.width) {
             let _ = writeln!(out, "{}", self.paint(&line, "2"));
+        }
+        for remark in remarks(report) {
+            for line in wrap(&plain(&remark), self.width) {
+                let _ = writeln!(out, "{line}");
+            }
         }
         for warning in &report.warnings {
             let text = format!("warning: {}", plain(warning));

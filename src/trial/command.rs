@@ -9,10 +9,10 @@ use crate::plan::{Command, CommandMetric, Placeholders, SampleSpec};
 use crate::profile::Profile;
 use crate::sample::Recorder;
 
+use super::disturbance::{Entitled, Watch};
 use super::environment::variables;
 use super::error::{TrialError, tail};
 use super::job::TrialJob;
-use super::machine::MachineTicks;
 use super::metrics::{CommandRun, command_metrics};
 use super::outcome::{TrialResult, WindowResult};
 use super::run::write_json;
@@ -29,11 +29,15 @@ pub fn run(
     for _ in 0..command.warmup_runs {
         runner.once()?;
     }
-    let ticks = MachineTicks::now();
+    let watch = Watch::begin(job.subject_cpus.as_slice());
+    let own = own_cpu_ns();
     let measured: Vec<CommandRun> = (0..command.runs)
         .map(|_| runner.once())
         .collect::<Result<_, _>>()?;
-    let disturbance = MachineTicks::now().since(&ticks);
+    let disturbance = watch.end(Entitled {
+        subject_ns: window(&measured).usage.cpu_ns(),
+        own_ns: own_cpu_ns().saturating_sub(own),
+    });
 
     let mut profiled = None;
     let mut warnings = Vec::new();
@@ -65,6 +69,12 @@ pub fn run(
         disturbance,
         warnings,
     })
+}
+
+/// CPU time of this process, in nanoseconds; it may run on the subject's CPUs.
+fn own_cpu_ns() -> u64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
 fn window(runs: &[CommandRun]) -> WindowResult {

@@ -1,4 +1,4 @@
-//! What is known of the machine that a trial ran on, and of its state meanwhile.
+//! What is known of the machine that a trial ran on.
 
 use std::collections::BTreeMap;
 
@@ -67,12 +67,17 @@ impl Machine {
             hypervisor: value("flags")
                 .is_some_and(|flags| flags.split(' ').any(|flag| flag == "hypervisor")),
             memory_bytes: memory_bytes(),
-            settings: SETTINGS
-                .iter()
-                .filter_map(|(name, path)| Some(((*name).to_owned(), setting(path)?)))
-                .collect(),
+            settings: settings(),
         }
     }
+}
+
+/// Settings that move benchmarks, by name, as they are now.
+pub fn settings() -> BTreeMap<String, String> {
+    SETTINGS
+        .iter()
+        .filter_map(|(name, path)| Some(((*name).to_owned(), setting(path)?)))
+        .collect()
 }
 
 fn memory_bytes() -> u64 {
@@ -93,83 +98,9 @@ fn setting(path: &str) -> Option<String> {
     Some(chosen.map_or(text.trim(), |(chosen, _)| chosen).to_owned())
 }
 
-/// CPU time of the whole machine since boot, in clock ticks, by what it went to.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct MachineTicks {
-    busy: u64,
-    idle: u64,
-    steal: u64,
-}
-
-/// What else happened on the machine during a window.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub struct Disturbance {
-    /// Share of all CPU time that the hypervisor gave to others, in per cent.
-    pub steal_pct: f64,
-    /// Share of all CPU time that was busy, in per cent.
-    pub busy_pct: f64,
-    /// Load average over one minute at the window's end.
-    pub load_average: f64,
-}
-
-impl MachineTicks {
-    /// Reads `/proc/stat`.
-    pub fn now() -> Self {
-        Self::parse(&std::fs::read_to_string("/proc/stat").unwrap_or_default())
-    }
-
-    fn parse(text: &str) -> Self {
-        let line = text.lines().next().unwrap_or_default();
-        let field: Vec<u64> = line
-            .split_ascii_whitespace()
-            .skip(1)
-            .map(|field| field.parse().unwrap_or(0))
-            .collect();
-        let at = |index: usize| field.get(index).copied().unwrap_or(0);
-        Self {
-            busy: at(0) + at(1) + at(2) + at(5) + at(6),
-            idle: at(3) + at(4),
-            steal: at(7),
-        }
-    }
-
-    /// What happened between an earlier moment and this one.
-    pub fn since(&self, earlier: &Self) -> Disturbance {
-        let (busy, idle, steal) = (
-            self.busy.saturating_sub(earlier.busy),
-            self.idle.saturating_sub(earlier.idle),
-            self.steal.saturating_sub(earlier.steal),
-        );
-        let all = (busy + idle + steal).max(1) as f64;
-        Disturbance {
-            steal_pct: 100.0 * steal as f64 / all,
-            busy_pct: 100.0 * busy as f64 / all,
-            load_average: load_average(),
-        }
-    }
-}
-
-fn load_average() -> f64 {
-    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    text.split_ascii_whitespace()
-        .next()
-        .and_then(|first| first.parse().ok())
-        .unwrap_or(0.0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn steal_is_a_share_of_all_time() {
-        let before = MachineTicks::parse("cpu  100 0 50 800 10 1 2 30 0 0\n");
-        let after = MachineTicks::parse("cpu  160 0 70 810 10 1 2 40 0 0\n");
-        let disturbance = after.since(&before);
-        assert_eq!(disturbance.steal_pct, 10.0);
-        assert_eq!(disturbance.busy_pct, 80.0);
-    }
 
     #[test]
     fn this_machine_has_a_kernel_and_a_cpu() {

@@ -5,6 +5,7 @@
 
 mod advice;
 mod command;
+mod disturbance;
 mod environment;
 mod error;
 mod job;
@@ -22,9 +23,10 @@ mod usage;
 mod windows;
 
 pub use advice::{Advice, advice};
+pub use disturbance::Disturbance;
 pub use error::TrialError;
 pub use job::{JOB_SCHEMA, ServerWorkload, TrialJob, Workload};
-pub use machine::{Disturbance, Machine};
+pub use machine::Machine;
 pub use outcome::{
     FailureKind, OUTCOME_SCHEMA, TrialEnd, TrialFailure, TrialOutcome, TrialResult, WindowResult,
 };

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::plan::MetricDescription;
 
-use super::machine::Disturbance;
+use super::disturbance::Disturbance;
 use super::usage::UsageDelta;
 
 /// Version of the JSON form of [`TrialOutcome`].
@@ -25,6 +25,8 @@ pub struct TrialOutcome {
 /// Measured, or why not.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+// There is one value a trial: its size does not matter.
+#[allow(clippy::large_enum_variant)]
 pub enum TrialEnd {
     /// Everything went well.
     Measured(TrialResult),

@@ -4,10 +4,10 @@ use crate::executor::{Cancel, Supervisor};
 use crate::profile::Profile;
 use crate::sample::Recorder;
 
+use super::disturbance::{Entitled, Watch};
 use super::error::TrialError;
 use super::job::{ServerWorkload, TrialJob};
 use super::loading::{self, Seen, Window};
-use super::machine::MachineTicks;
 use super::metrics::server_metrics;
 use super::outcome::{TrialResult, WindowResult};
 use super::run::write_json;
@@ -28,9 +28,13 @@ pub fn run(
     let mut load = loading::start(workload, job, &server, supervisor, cancel)?;
     load.warm_up(&mut server, workload.windows.warmup.0)?;
 
-    let ticks = MachineTicks::now();
+    let watch = Watch::begin(job.subject_cpus.as_slice());
     let measured = load.window(&mut server, Window::Measured, workload.windows.measure.0)?;
-    let disturbance = MachineTicks::now().since(&ticks);
+    // This process is pinned to the load's CPUs.
+    let disturbance = watch.end(Entitled {
+        subject_ns: measured.cpu_ns(),
+        own_ns: 0,
+    });
 
     let mut profiled = None;
     let mut warnings = Vec::new();

@@ -14,7 +14,7 @@ use super::paired::Blocks;
 use super::relations::Relations;
 use super::{inherited, moved};
 use crate::plan::Judging;
-use crate::profile::FunctionId;
+use crate::profile::{FunctionId, canonical_name};
 use crate::stats::{SignFlips, blocks_to_reach, mean, sign_flip_p, step_down};
 
 /// Judges head against base from their trials.
@@ -68,6 +68,7 @@ pub fn compare_knowing(
     let mut comparison = Comparison {
         blocks: blocks.len() as u32,
         alpha: judging.alpha,
+        gate_points: judging.gate_points,
         throughput,
         metrics: verdicts,
         functions: Vec::new(),
@@ -158,7 +159,11 @@ fn group_of(id: &FunctionId, judging: &Judging) -> Option<String> {
     judging
         .groups
         .iter()
-        .find(|(_, members)| members.contains(&id.name))
+        .find(|(_, members)| {
+            members
+                .iter()
+                .any(|member| id.name == *member || id.name == canonical_name(member))
+        })
         .map(|(name, _)| name.clone())
 }
 

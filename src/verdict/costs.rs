@@ -300,6 +300,12 @@ impl<'a> Costs<'a> {
         (sum / pairs as f64).exp()
     }
 
+    /// Mean number of samples of a trial.
+    pub fn mean_samples(&self) -> f64 {
+        let sum: f64 = self.trials.iter().map(|trial| trial.total_samples).sum();
+        sum / self.trials.len() as f64
+    }
+
     /// Number of blocks with profiles.
     pub fn measured(&self) -> usize {
         self.trials.len() / 2

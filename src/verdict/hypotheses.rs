@@ -26,6 +26,9 @@ const GROUPS_WEIGHT: f64 = 2.0;
 const METRICS_WEIGHT: f64 = 1.0;
 const FUNCTIONS_WEIGHT: f64 = 5.0;
 
+/// About the part of the level that the main metric has beside functions and other metrics.
+pub const MAIN_PART: f64 = MAIN_WEIGHT / (MAIN_WEIGHT + METRICS_WEIGHT + FUNCTIONS_WEIGHT);
+
 /// Share in per cent from which on a function weighs no more: callers at the root of the call tree
 /// hold nearly everything.
 const FULL_WEIGHT_SHARE_PCT: f64 = 5.0;
@@ -149,6 +152,15 @@ impl Hypotheses {
         )
     }
 
+    /// Prior of the variance of a cost of so many samples a trial; `None` where it is not known.
+    pub fn prior_at(&self, kind: Kind, count: f64) -> Option<Prior> {
+        let prior = match kind {
+            Kind::Own => self.priors[0],
+            Kind::Inclusive => self.priors[1],
+        };
+        prior.filter(|_| count > 0.0).map(|prior| prior.at(count))
+    }
+
     fn weigh(&mut self, metrics: &[MetricData], judging: &Judging) {
         let of_groups: Vec<usize> = self
             .groups
@@ -207,6 +219,19 @@ impl TestedPair {
         own.into_iter()
             .chain(inclusive.map(|index| (index, &self.inclusive.cost)))
     }
+}
+
+/// The part of the level that a function of this share in per cent would have in a family.
+pub fn function_part(share_pct: f64, family: &Hypotheses) -> f64 {
+    let shares: f64 = family
+        .functions
+        .iter()
+        .flat_map(TestedPair::tested)
+        .map(|(_, cost)| (cost.share_pct[0] + cost.share_pct[1]) / 2.0)
+        .map(|share| share.min(FULL_WEIGHT_SHARE_PCT))
+        .sum();
+    let functions = FUNCTIONS_WEIGHT / (MAIN_WEIGHT + METRICS_WEIGHT + FUNCTIONS_WEIGHT);
+    functions * share_pct / shares.max(share_pct)
 }
 
 /// Prior of a kind of cost, from the functions that could pass the gate.

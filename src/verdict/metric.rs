@@ -149,7 +149,7 @@ impl MetricData {
     }
 
     /// Differences of the blocks in which both arms have a value.
-    fn present(&self) -> Vec<f64> {
+    pub fn present(&self) -> Vec<f64> {
         let unit = difference_unit(&self.values);
         self.values
             .iter()
@@ -160,7 +160,8 @@ impl MetricData {
             .collect()
     }
 
-    fn to_pct(&self, difference: f64) -> f64 {
+    /// A difference in per cent.
+    pub fn to_pct(&self, difference: f64) -> f64 {
         100.0
             * match self.scale {
                 Scale::LogRatio => difference.exp_m1(),

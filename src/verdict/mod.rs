@@ -2,6 +2,7 @@
 
 mod compare;
 mod costs;
+mod forecast;
 mod functions;
 mod hypotheses;
 mod indirect;
@@ -16,6 +17,7 @@ mod sequential;
 
 pub use crate::plan::Direction;
 pub use compare::{compare, compare_knowing};
+pub use forecast::{Forecast, forecast};
 pub use model::{
     CodeComparison, Comparison, CostVerdict, Explained, FunctionNote, FunctionStatus,
     FunctionVerdict, GroupProposal, MetricVerdict, TrialMeasurement, Verdict, WelchSummary,

@@ -208,6 +208,8 @@ pub struct Comparison {
     pub blocks: u32,
     /// The family-wise level that decided.
     pub alpha: f64,
+    /// The effect gate of functions, in percentage points of the base's CPU time per operation.
+    pub gate_points: f64,
     /// The workload's main metric.
     pub throughput: MetricVerdict,
     /// The other metrics.

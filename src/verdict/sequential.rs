@@ -41,6 +41,10 @@ pub struct Purchase {
 
 /// Decides after a look at `comparison`, which was judged at the look's level.
 ///
+/// A metric or a declared group is an open question while it is undecided; a function only while
+/// its estimated change passes the effect gate, since of hundreds there are always some that no
+/// number of blocks would show to be equivalent.
+///
 /// The decision looks at verdicts only, and the levels of all looks add up to the experiment's, so
 /// that stopping early or late gives no false flag more.
 pub fn decide(looks: &Looks, comparison: &Comparison) -> Decision {
@@ -63,7 +67,7 @@ pub fn decide(looks: &Looks, comparison: &Comparison) -> Decision {
     }
 }
 
-/// What is undecided and would be decided by more blocks, the cheapest first.
+/// What is an open question and would be decided by more blocks, the cheapest first.
 pub fn what_more_blocks_buy(comparison: &Comparison) -> Vec<Purchase> {
     open(comparison).1
 }
@@ -86,12 +90,16 @@ fn open(comparison: &Comparison) -> (usize, Vec<Purchase>) {
             note(&metric.name, metric.blocks_to_decide);
         }
     }
-    for function in comparison.groups.iter().chain(&comparison.functions) {
+    let gate = comparison.gate_points;
+    let functions = comparison.functions.iter().map(|f| (f, gate));
+    let groups = comparison.groups.iter().map(|group| (group, 0.0));
+    for (function, gate) in groups.chain(functions) {
         let costs = [&function.self_cost, &function.inclusive];
         // Of a function that is flagged the other cost is no open question.
         let open: Vec<&&CostVerdict> = costs
             .iter()
             .filter(|c| c.verdict == Verdict::Undecided && c.p_adjusted.is_some())
+            .filter(|c| c.change_points.abs() >= gate)
             .collect();
         if !open.is_empty() && !function.is_flagged() {
             let blocks = open.iter().filter_map(|c| c.blocks_to_decide).min();

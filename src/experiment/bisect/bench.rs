@@ -388,7 +388,12 @@ impl<'a> Bench<'a> {
         Raw {
             stored,
             seconds: self.since_began(started),
-            values: Values::Measured(Box::new(measurement(0, result, profile))),
+            values: Values::Measured(Box::new(measurement(
+                0,
+                result,
+                profile,
+                &Default::default(),
+            ))),
         }
     }
 

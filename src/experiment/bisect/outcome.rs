@@ -4,7 +4,7 @@ use crate::bisect::{Conclusion, Estimate, Purpose, Response, Undecided};
 use crate::build::Reuse;
 use crate::experiment::ExperimentError;
 use crate::experiment::compare::CompareRequest;
-use crate::experiment::judge::judge;
+use crate::experiment::judge::{Judged, judge};
 use crate::experiment::trials::MeasuredTrial;
 use crate::profile::Profile;
 use crate::report::bisect::sentence;
@@ -300,7 +300,18 @@ fn compared(
         resume: None,
         command: scene.request.command.clone(),
     };
-    let (comparison, profiles) = judge(&request, &arms, &trials, scene.machine, scene.experiment);
+    let Judged {
+        report: comparison,
+        profiles,
+        ..
+    } = judge(
+        &request,
+        &arms,
+        &trials,
+        scene.machine,
+        scene.experiment,
+        request.plan.judging.alpha,
+    );
     let changes = searcher
         .bench
         .surroundings

@@ -44,6 +44,9 @@ pub(super) fn explained(report: &CompareReport) -> String {
             }
         );
     }
+    for note in &report.notes {
+        let _ = write!(out, "<p>{}.</p>", xml(note));
+    }
     out
 }
 
