@@ -1,6 +1,8 @@
 //! `perfblame record`: samples a process tree.
 
 use std::fs;
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
@@ -12,7 +14,7 @@ use crate::executor::Cancel;
 use crate::plan::{CallGraph, CpuList, EventChoice, Length, SampleSpec};
 use crate::profile::{Profile, folded_lines};
 use crate::report::flamegraph;
-use crate::sample::{Recorder, Target, is_running};
+use crate::sample::{EndWatch, Recorder, Target};
 
 /// Samples a process with all its threads and children, or a command from its start to its end
 #[derive(Debug, clap::Args)]
@@ -63,16 +65,17 @@ pub fn run(args: Args) -> anyhow::Result<Exit> {
         frequency_hz: args.frequency,
         call_graph: args.call_graph,
     };
-    let cancel = Cancel::on_signals().context("cannot handle signals")?;
+    let _cancel = Cancel::on_signals().context("cannot handle signals")?;
+    let wake = signal_pipe().context("cannot handle signals")?;
     let limit = args.duration.map(|length| length.0);
     let (profile, subject, status) = if !args.command.is_empty() {
-        let (profile, status) = record_command(&spec, &args.command, args.cpu, limit, &cancel)?;
+        let (profile, status) = record_command(&spec, &args.command, args.cpu, limit, &wake)?;
         (profile, shell_words::join(&args.command), Some(status))
     } else {
         let (target, subject) = target_of(args.pid, args.threads, args.cpu.as_ref())?;
         let recorder = Recorder::attach_to(&spec, target.clone(), args.cpu)?;
         recorder.enable();
-        wait_until(limit, &cancel, || has_ended(&target));
+        watch_of(&target).wait(wake.as_fd(), limit);
         (recorder.finish()?, subject, None)
     };
     let bytes = rendered(&profile, form, &subject)?;
@@ -112,12 +115,12 @@ fn target_of(
     })
 }
 
-/// Whether there is nothing left to sample.
-fn has_ended(target: &Target) -> bool {
+/// Ends when there is nothing left to sample.
+fn watch_of(target: &Target) -> EndWatch {
     match target {
-        Target::Tree(pid) | Target::OnExec(pid) => !is_running(*pid),
-        Target::Threads(threads) => !threads.iter().any(|thread| is_running(*thread)),
-        Target::Everything => false,
+        Target::Tree(pid) | Target::OnExec(pid) => EndWatch::of(&[*pid]),
+        Target::Threads(threads) => EndWatch::of(threads),
+        Target::Everything => EndWatch::of_nothing(),
     }
 }
 
@@ -126,17 +129,14 @@ fn record_command(
     words: &[String],
     cpus: Option<CpuList>,
     limit: Option<Duration>,
-    cancel: &Cancel,
+    wake: &UnixStream,
 ) -> anyhow::Result<(Profile, ExitStatus)> {
     let (program, arguments) = words.split_first().context("no command was given")?;
     let mut command = Command::new(program);
     command.args(arguments);
     let (recorder, mut child) = Recorder::launch(spec, command, cpus)?;
-    let mut ended = None;
-    wait_until(limit, cancel, || {
-        ended = child.try_wait().unwrap_or(None);
-        ended.is_some()
-    });
+    EndWatch::of(&[child.id()]).wait(wake.as_fd(), limit);
+    let ended = child.try_wait().context("cannot wait for the command")?;
     let status = match ended {
         Some(status) => status,
         None => end(&mut child)?,
@@ -144,14 +144,17 @@ fn record_command(
     Ok((recorder.finish()?, status))
 }
 
-fn wait_until(limit: Option<Duration>, cancel: &Cancel, mut ended: impl FnMut() -> bool) {
-    let started = Instant::now();
-    let mut pause = Duration::from_millis(1);
-    while !ended() && !cancel.is_set() && limit.is_none_or(|limit| started.elapsed() < limit) {
-        let left = limit.map_or(pause, |limit| limit.saturating_sub(started.elapsed()));
-        std::thread::sleep(pause.min(left));
-        pause = (pause * 2).min(Duration::from_millis(20));
+/// Becomes readable when a signal asks to stop.
+fn signal_pipe() -> anyhow::Result<UnixStream> {
+    let (wake, write) = UnixStream::pair()?;
+    for signal in [
+        signal_hook::consts::SIGINT,
+        signal_hook::consts::SIGTERM,
+        signal_hook::consts::SIGHUP,
+    ] {
+        signal_hook::low_level::pipe::register(signal, write.try_clone()?)?;
     }
+    Ok(wake)
 }
 
 /// Asks the command to end, and insists after a while.

@@ -11,6 +11,7 @@ mod code_map;
 mod context_tree;
 #[cfg(test)]
 mod encode;
+mod end_watch;
 mod error;
 mod event;
 mod fast_hash;
@@ -28,7 +29,7 @@ mod window;
 
 pub use crate::plan::{CallGraph, EventChoice, SampleSpec};
 pub use availability::{Availability, Finding, check};
+pub use end_watch::EndWatch;
 pub use error::SampleError;
-pub use procfs::is_running;
 pub use recorder::Recorder;
 pub use session::Target;
