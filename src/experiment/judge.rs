@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::plan::{Judging, Plan};
-use crate::profile::{Profile, merged_folded_lines};
+use crate::profile::{Accounting, Profile, merged_folded_lines};
 use crate::report::{CompareReport, Profiles, SCHEMA, SampleCounts, Side, TrialArm, TrialRecord};
 use crate::trial::Machine;
 use crate::verdict::{self, Comparison, TrialMeasurement, Verdict};
@@ -81,11 +81,6 @@ pub fn judge(
             .map(|profile| profile.accounting.samples)
             .sum()
     };
-    let lost = [0, 1]
-        .iter()
-        .flat_map(|&arm| profiles(arm))
-        .map(|profile| profile.accounting.lost)
-        .sum();
     let side = |arm: usize| Side {
         rev: arms[arm].given.clone(),
         commit: arms[arm].revision.id.clone(),
@@ -96,7 +91,13 @@ pub fn judge(
     let mut warnings = comparison.warnings.clone();
     warnings.extend(trial_warnings(trials, arms));
     warnings.extend(disturbed(trials));
-    warnings.extend(nameless(profiles(0).into_iter().chain(profiles(1))));
+    let sampling = Accounting::sum(
+        profiles(0)
+            .into_iter()
+            .chain(profiles(1))
+            .map(|profile| &profile.accounting),
+    );
+    warnings.extend(sampling.doubts().into_iter().map(|doubt| doubt.text));
     let report = CompareReport {
         schema: SCHEMA.to_owned(),
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -108,11 +109,12 @@ pub fn judge(
         samples: SampleCounts {
             base: samples(0),
             head: samples(1),
-            lost,
+            lost: sampling.lost,
         },
         event: trials
             .iter()
             .find_map(|trial| Some(trial.profile.as_ref()?.event.clone())),
+        sampling: (sampling.samples > 0).then_some(sampling),
         machine: serde_json::to_value(machine).unwrap_or_default(),
         plan: serde_json::to_value(&request.plan).unwrap_or_default(),
         seed: request.plan.experiment.seed,
@@ -195,24 +197,6 @@ fn record(order: usize, trial: &MeasuredTrial) -> TrialRecord {
         lost: accounting.map_or(0, |accounting| accounting.lost),
         disturbed: trial.disturbed.clone(),
     }
-}
-
-/// Share of samples without a function's name, in per cent, above which it is said.
-const NAMELESS_PCT: f64 = 5.0;
-
-/// Says where names are missing: such samples are one row, `[unknown]`, a module.
-fn nameless<'a>(profiles: impl Iterator<Item = &'a Profile>) -> Option<String> {
-    let (unnamed, all) = profiles.fold((0, 0), |(unnamed, all), profile| {
-        let accounting = &profile.accounting;
-        (unnamed + accounting.unsymbolized, all + accounting.samples)
-    });
-    let pct = 100.0 * unnamed as f64 / (all.max(1)) as f64;
-    (pct > NAMELESS_PCT).then(|| {
-        format!(
-            "{pct:.0} % of the samples are in code without a function's name ([unknown]); debug \
-             symbols of the libraries would tell (for the C library Debian's libc6-dbg)"
-        )
-    })
 }
 
 /// Says how many trials that count were disturbed.

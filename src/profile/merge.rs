@@ -109,7 +109,8 @@ impl<T: Clone + Eq + Hash> Interned<T> {
     }
 }
 
-fn add_accounting(sum: &mut Accounting, one: &Accounting) {
+/// Adds one recording's numbers and warnings to others'.
+pub(super) fn add_accounting(sum: &mut Accounting, one: &Accounting) {
     sum.samples += one.samples;
     sum.lost += one.lost;
     sum.throttled += one.throttled;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use thiserror::Error;
 
-use crate::profile::EventInfo;
+use crate::profile::{Accounting, EventInfo};
 use crate::verdict::{Explained, FunctionVerdict, GroupProposal, MetricVerdict, Verdict};
 
 /// Version of the form of `report.json`. A reader refuses what it does not know.
@@ -54,6 +54,10 @@ pub struct CompareReport {
     pub samples: SampleCounts,
     /// What was sampled; absent without a profile.
     pub event: Option<EventInfo>,
+    /// What became of the samples of all trials: lost, throttled, truncated, unsymbolized, by
+    /// module, and the sampler's own CPU time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sampling: Option<Accounting>,
     /// Kernel, processor, governor, load and whatever else is known of the machine.
     #[serde(default)]
     pub machine: Value,

@@ -184,6 +184,7 @@ pub(crate) fn report() -> CompareReport {
             frequency_hz: 999,
             call_graph: crate::plan::CallGraph::Fp,
         }),
+        sampling: None,
         machine: serde_json::json!({ "kernel": "6.1.0", "cpu_model": "Example", "cpus": 2 }),
         plan: serde_json::json!({ "workload": { "kind": "server" }, "judge": { "blocks": 10 } }),
         seed: 42,

@@ -11,7 +11,7 @@ use crate::sample::Recorder;
 
 use super::disturbance::{Entitled, Watch};
 use super::environment::variables;
-use super::error::{TrialError, tail};
+use super::error::{TrialError, refuse_untrusted, tail};
 use super::job::TrialJob;
 use super::metrics::{CommandRun, command_metrics};
 use super::outcome::{TrialResult, WindowResult};
@@ -56,6 +56,7 @@ pub fn run(
                     command.profile_runs
                 ));
             }
+            refuse_untrusted(&profile)?;
             warnings.extend(profile.accounting.warnings.iter().cloned());
             write_json(&job.profile, &profile)?;
             profiled = Some(window(&runs));

@@ -3,6 +3,8 @@
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use crate::profile::Profile;
+
 use super::outcome::{FailureKind, TrialFailure};
 
 /// Lines of a subject's output that an error shows.
@@ -34,6 +36,9 @@ pub enum TrialError {
     /// A setting of the machine cannot be made here, or not be restored.
     #[error(transparent)]
     Setting(#[from] super::settings::SettingError),
+    /// The profile of this trial cannot be trusted; another trial's may.
+    #[error("the profile cannot be used: {0}")]
+    Profile(String),
     /// The subject could not be started.
     #[error(transparent)]
     Process(#[from] crate::executor::ProcessError),
@@ -112,9 +117,19 @@ impl TrialError {
             Self::DiedUnderLoad { .. }
             | Self::Load { .. }
             | Self::Silent { .. }
+            | Self::Profile(_)
             | Self::Command { .. } => FailureKind::Run,
             Self::Cancelled => FailureKind::Cancelled,
         }
+    }
+}
+
+/// Refuses a profile that lost too much to be used; lesser doubts are said of all trials together.
+pub fn refuse_untrusted(profile: &Profile) -> Result<(), TrialError> {
+    let mut doubts = profile.accounting.doubts().into_iter();
+    match doubts.find(|doubt| doubt.unusable) {
+        Some(doubt) => Err(TrialError::Profile(doubt.text)),
+        None => Ok(()),
     }
 }
 

@@ -5,7 +5,7 @@ use crate::profile::Profile;
 use crate::sample::Recorder;
 
 use super::disturbance::{Entitled, Watch};
-use super::error::TrialError;
+use super::error::{TrialError, refuse_untrusted};
 use super::job::{ServerWorkload, TrialJob};
 use super::loading::{self, Seen, Window};
 use super::metrics::server_metrics;
@@ -47,6 +47,7 @@ pub fn run(
         let profile = recorder.finish().map_err(sampling)?;
         warnings.extend(profile.accounting.warnings.iter().cloned());
         refuse_empty(&profile)?;
+        refuse_untrusted(&profile)?;
         write_json(&job.profile, &profile)?;
         profiled = Some(usage);
     }

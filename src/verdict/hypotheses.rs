@@ -19,6 +19,7 @@
 use super::costs::{Cost, Costs, Counts, Kind};
 use super::metric::MetricData;
 use crate::plan::Judging;
+use crate::profile::UNKNOWN_FUNCTION;
 use crate::stats::{Hypothesis, Prior, VariancePrior};
 
 const MAIN_WEIGHT: f64 = 4.0;
@@ -98,8 +99,11 @@ impl Hypotheses {
         });
         self.priors = [kinds[0].1, kinds[1].1];
         let [(own, _), (inclusive, _)] = kinds;
-        for ((own, inclusive), grouped) in own.into_iter().zip(inclusive).zip(grouped) {
-            let pair = self.add_pair([own, inclusive], !grouped, judging.gate_points);
+        let pairs = own.into_iter().zip(inclusive).zip(costs.ids.iter());
+        for (((own, inclusive), id), grouped) in pairs.zip(grouped) {
+            // What has no name is many functions, of which nobody can say which one changed.
+            let test = !grouped && id.name != UNKNOWN_FUNCTION;
+            let pair = self.add_pair([own, inclusive], test, judging.gate_points);
             self.functions.push(pair);
         }
         for (_, counts) in &costs.groups {
