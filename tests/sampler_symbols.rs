@@ -151,6 +151,33 @@ fn all_over(file: &ModuleFile, len: u64, like: &Profile) -> Profile {
 }
 
 #[test]
+fn damaged_debug_information_leaves_the_symbol_table_and_is_said() {
+    let truth = Truth::new();
+    truth.compile("program", &["inlined.c"], FRAME_POINTERS);
+    std::fs::write(truth.path("garbage"), [0xa5; 4000]).unwrap();
+    for section in [".debug_info", ".debug_abbrev"] {
+        let update = format!("{section}=garbage");
+        truth.tool(
+            "objcopy",
+            &["--update-section", &update, "program", "damaged"],
+        );
+        let recording = truth.record(&["--", "./damaged"]);
+        assert!(
+            recording.function("holder").self_samples > 50,
+            "{section}\n{}",
+            recording.folded()
+        );
+        assert_eq!(recording.function("innermost").inclusive_samples, 0);
+        assert!(
+            recording.messages.contains("debug information of")
+                && recording.messages.contains("damaged"),
+            "{section}: {}",
+            recording.messages
+        );
+    }
+}
+
+#[test]
 fn damaged_files_neither_panic_nor_hang() {
     let truth = Truth::new();
     let program = truth.compile("program", &["inlined.c"], FRAME_POINTERS);

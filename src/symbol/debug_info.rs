@@ -1,9 +1,13 @@
 //! Functions, inlined ones among them, from debug information.
 
+use std::fs::File;
+
 use addr2line::Loader;
+use object::{Object, ObjectSection};
 
 use super::debug_file::DebugFile;
 use super::demangle::demangle;
+use super::mapped::MappedFile;
 use crate::profile::Symbol;
 
 /// The debug information of one module.
@@ -60,6 +64,37 @@ impl DebugInfo {
             last.inlined = false;
         }
         Some(symbols)
+    }
+
+    /// Returns whether every unit's header and abbreviations can be read. The loader passes over a
+    /// unit where they cannot.
+    pub fn units_are_sound(file: &DebugFile) -> bool {
+        let Some(bytes) = File::open(&file.path)
+            .ok()
+            .and_then(|file| MappedFile::of(&file))
+        else {
+            return false;
+        };
+        let Ok(object) = object::File::parse(&*bytes) else {
+            return false;
+        };
+        let section = |name| {
+            let section = object.section_by_name(name);
+            section.and_then(|section| section.uncompressed_data().ok())
+        };
+        let (Some(info), Some(abbrev)) = (section(".debug_info"), section(".debug_abbrev")) else {
+            // There are none.
+            return true;
+        };
+        let abbrev = gimli::DebugAbbrev::new(&abbrev, gimli::NativeEndian);
+        let mut units = gimli::DebugInfo::new(&info, gimli::NativeEndian).units();
+        loop {
+            match units.next() {
+                Ok(Some(unit)) if unit.abbreviations(&abbrev).is_ok() => {}
+                Ok(None) => return true,
+                _ => return false,
+            }
+        }
     }
 
     /// Number of addresses whose debug information could not be read.

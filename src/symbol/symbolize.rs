@@ -100,16 +100,24 @@ fn user(profile: &mut Profile, frames: &[usize], file: &ModuleFile, warnings: &m
             None
         }
     };
+    let mut told = false;
     for at in frames {
         let frame = &mut profile.frames[*at];
         let Some(address) = segments.address_of(frame.address) else {
             continue;
         };
         let found = debug_info.as_mut().map(|info| info.find(address));
-        frame.symbols = complete(found.unwrap_or_default(), || from_tables(address));
+        let found = found.unwrap_or_default();
+        told |= !found.is_empty();
+        frame.symbols = complete(found, || from_tables(address));
         for symbol in &mut frame.symbols {
             repeated.tell_apart(symbol);
         }
+    }
+    // A look that costs something, only where there is a reason for it.
+    if !told && debug_info.is_some() && !DebugInfo::units_are_sound(&debug_file) {
+        let what = "its units cannot be read";
+        warnings.push(damaged(file, what, "inlined functions are not seen"));
     }
     if let Some(count) = debug_info.map(|info| info.damaged()).filter(|n| *n > 0) {
         let what = format!("{count} addresses cannot be read");
