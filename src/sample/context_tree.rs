@@ -118,6 +118,12 @@ impl ContextTree {
         self.folded_away
     }
 
+    /// Number of nodes.
+    #[cfg(test)]
+    pub fn nodes(&self) -> usize {
+        self.nodes.len()
+    }
+
     /// Returns every stack that was counted.
     pub fn stacks(&self) -> impl Iterator<Item = CountedStack> + '_ {
         self.nodes.iter().filter(|node| node.count > 0).map(|leaf| {

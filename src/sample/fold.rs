@@ -103,6 +103,19 @@ impl Folder {
         self.processes.insert(pid, process);
     }
 
+    /// Numbers of what grows: stacks' nodes, frames, threads, processes, names, modules.
+    #[cfg(test)]
+    pub fn sizes(&self) -> [usize; 6] {
+        [
+            self.stacks.nodes(),
+            self.frames.places.len(),
+            self.threads.len(),
+            self.processes.len(),
+            self.thread_names.names.len(),
+            self.modules.len(),
+        ]
+    }
+
     /// Takes the next record.
     pub fn take(&mut self, bytes: &[u8], windows: &Windows) {
         match parse(bytes, self.layout) {

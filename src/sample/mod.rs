@@ -23,6 +23,8 @@ mod modules;
 mod procfs;
 mod record;
 mod recorder;
+#[cfg(test)]
+mod replay;
 mod ring;
 mod session;
 mod window;

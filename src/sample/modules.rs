@@ -141,6 +141,12 @@ impl ModuleTable {
         Some((region.start.wrapping_sub(address), info.clone()))
     }
 
+    /// Number of modules.
+    #[cfg(test)]
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
     /// Returns what kind of module it is.
     pub fn kind(&self, module: u32) -> ModuleKind {
         self.entries
