@@ -183,3 +183,41 @@ fn an_ordinary_user_is_told_what_is_in_the_way() {
     }
     let _ = std::fs::remove_file(out);
 }
+
+#[test]
+fn kernel_symbols_that_are_hidden_are_said_to_be() {
+    let truth = Truth::new();
+    let without = ["--bounding-set", "-syslog", "--inh-caps", "-syslog"];
+    if !works("setpriv", &[&without[..], &["true"]].concat()) {
+        eprintln!("skipped: this user cannot give up a capability");
+        return;
+    }
+    let record = [
+        env!("CARGO_BIN_EXE_perfblame"),
+        "record",
+        "-o",
+        "out.folded",
+        "--",
+        "dd",
+        "if=/dev/zero",
+        "of=/dev/null",
+        "bs=64k",
+        "count=100000",
+    ];
+    let output = Command::new("setpriv")
+        .args(without)
+        .args(record)
+        .current_dir(truth.path("."))
+        .output()
+        .unwrap();
+    let message = text(&output.stderr);
+    assert!(output.status.success(), "{message}");
+    let hidden = message.contains("kernel functions have no names")
+        || message.contains("kernel code is not in the profile");
+    let paranoid = std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").unwrap();
+    let restrict = std::fs::read_to_string("/proc/sys/kernel/kptr_restrict").unwrap();
+    let shown = restrict.trim() == "0" && paranoid.trim().parse::<i32>().unwrap() <= 1;
+    assert_eq!(hidden, !shown, "{message}");
+    let folded = std::fs::read_to_string(truth.path("out.folded")).unwrap();
+    assert!(!folded.is_empty());
+}

@@ -2,7 +2,7 @@
 #![allow(dead_code, clippy::unwrap_used, clippy::panic)]
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output};
 
 use perfblame::profile::{FunctionCounts, FunctionTable, Profile, Stack, Symbol};
 use tempfile::TempDir;
@@ -85,6 +85,27 @@ impl Truth {
             profile,
             messages: text(&output.stderr),
         }
+    }
+}
+
+/// A program that runs until this is dropped.
+pub struct Running(Child);
+
+impl Running {
+    pub fn start(command: &mut Command) -> Self {
+        Self(command.spawn().unwrap())
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.0.id()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
     }
 }
 
