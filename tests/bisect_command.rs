@@ -59,6 +59,18 @@ fn the_culprit_is_found_and_certified() {
     assert!(page.contains("<svg class=\"posterior\""));
     assert!(page.contains(&history.id("step 8")));
     assert_eq!(history.repo.git(&["status", "--porcelain"]), "");
+    // The store shows the same once more.
+    let store = history.repo.beside("store").display().to_string();
+    let again = history.repo.beside("again").display().to_string();
+    let show = |more: &[&str]| {
+        let arguments = [&["show", "--store", store.as_str()], more].concat();
+        common::perfblame(&history.repo.path(), &arguments)
+    };
+    assert!(show(&[]).out.contains("CERTIFIED"));
+    assert_eq!(show(&["--format", "json"]).out, history.out("report.json"));
+    assert_eq!(show(&["--out", &again]).code, 0);
+    let folded = std::fs::read_to_string(history.repo.beside("again/head.folded")).unwrap();
+    assert_eq!(folded, history.out("head.folded"));
 }
 
 #[test]
@@ -69,12 +81,20 @@ fn what_does_not_build_or_start_is_skipped_and_stays_in_the_set() {
     // The step comes in with a commit that does not build; the next one does not start.
     history.commit("broken", "int main(void) { return 0 \n");
     history.commit("crash", "int main(void) { return 7; }\n");
+    history.commit("hang", "int main(void) { for (;;) ; }\n");
     history.commit("mended", &program(20, 3));
     history.commit("six", &program(20, 4));
-    let ran = history.bisect(&["--set", "experiment.retries=0", "first", "main"]);
+    let ran = history.bisect(&[
+        "--set",
+        "experiment.retries=0",
+        "--set",
+        "command.timeout=3s",
+        "first",
+        "main",
+    ]);
     assert_eq!(ran.code, 0, "{ran:#?}");
     let report = history.report();
-    let set = ["broken", "crash", "mended"].map(|name| history.id(name));
+    let set = ["broken", "crash", "hang", "mended"].map(|name| history.id(name));
     assert_eq!(report["culprit"]["commits"], serde_json::json!(set));
     assert_eq!(report["culprit"]["parent"], history.id("two"));
     let skipped = report["skipped"].as_array().unwrap();
@@ -93,10 +113,22 @@ fn what_does_not_build_or_start_is_skipped_and_stays_in_the_set() {
         "{}",
         reason("crash")
     );
+    assert!(
+        reason("hang").contains("not done after 3s"),
+        "{}",
+        reason("hang")
+    );
     // A second search knows that already.
     let builds = report["builds"].as_u64().unwrap();
     assert!(builds >= 4);
-    let ran = history.bisect(&["--set", "experiment.retries=0", "first", "main"]);
+    let ran = history.bisect(&[
+        "--set",
+        "experiment.retries=0",
+        "--set",
+        "command.timeout=3s",
+        "first",
+        "main",
+    ]);
     assert_eq!(ran.code, 0, "{ran:#?}");
     assert_eq!(history.report()["builds"], 0);
 }

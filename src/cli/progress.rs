@@ -54,6 +54,10 @@ impl Progress for Terminal {
     }
 
     fn trials(&mut self, all: usize, done: usize) {
+        if self.bar.is_finished() {
+            self.bar = ProgressBar::hidden();
+        }
+        self.blocks_told = 0;
         if !self.quiet && std::io::stderr().is_terminal() {
             self.bar
                 .set_draw_target(ProgressDrawTarget::stderr_with_hz(4));

@@ -6,7 +6,10 @@ use anyhow::{Context as _, bail};
 
 use crate::profile::{Profile, merged_folded_lines};
 use crate::repo::Repository;
-use crate::report::{CompareReport, Profiles, github, json, markdown, text, write_all};
+use crate::report::{
+    BISECT_SCHEMA, BisectReport, CompareReport, Profiles, bisect, github, json, markdown, text,
+    write_all,
+};
 use crate::store::{Experiment, Store};
 
 use super::Exit;
@@ -75,10 +78,13 @@ pub fn run(args: &Args, global: &GlobalArgs) -> anyhow::Result<Exit> {
             .latest()?
             .with_context(|| format!("no experiments yet in {}", directory.display()))?,
     };
+    if let Some(report) = bisect_of(&experiment) {
+        return show_bisect(args, global, &store, &report);
+    }
     let report = report_of(&experiment)?;
     match &args.out {
         Some(out) => {
-            let profiles = profiles_of(&store, &experiment.id)?;
+            let profiles = profiles_of(&store, &experiment.id, 0..u32::MAX)?;
             let written = write_all(out, &report, &profiles)?;
             if !global.quiet {
                 for path in written {
@@ -89,6 +95,44 @@ pub fn run(args: &Args, global: &GlobalArgs) -> anyhow::Result<Exit> {
         None => {
             let rendered = args.format.render(&report, global.color.on_stdout());
             super::print(&rendered)?;
+        }
+    }
+    Ok(Exit::Ok)
+}
+
+/// The report of a search, where the experiment is one and has a report.
+fn bisect_of(experiment: &Experiment) -> Option<BisectReport> {
+    let outcome = experiment.outcome.as_ref()?;
+    let is_bisect = outcome.get("schema")? == BISECT_SCHEMA;
+    is_bisect
+        .then(|| serde_json::from_value(outcome.clone()).ok())
+        .flatten()
+}
+
+fn show_bisect(
+    args: &Args,
+    global: &GlobalArgs,
+    store: &Store,
+    report: &BisectReport,
+) -> anyhow::Result<Exit> {
+    let Some(out) = &args.out else {
+        let text = match (args.format, &report.comparison) {
+            (ReportForm::Text, _) => bisect::text::render(report, 80, global.color.on_stdout()),
+            (ReportForm::Md, _) => bisect::markdown::render(report),
+            (ReportForm::Github, Some(comparison)) => github::render(comparison),
+            (ReportForm::Json | ReportForm::Github, _) => bisect::json(report),
+        };
+        super::print(&text)?;
+        return Ok(Exit::Ok);
+    };
+    let blocks = report.certificate.as_ref().map_or(0..0, |certificate| {
+        let count = u32::try_from(certificate.blocks).unwrap_or(u32::MAX);
+        certificate.first_block..certificate.first_block.saturating_add(count)
+    });
+    let profiles = profiles_of(store, &report.experiment, blocks)?;
+    for path in bisect::write_all(out, report, &profiles)? {
+        if !global.quiet {
+            println!("{}", path.display());
         }
     }
     Ok(Exit::Ok)
@@ -113,7 +157,8 @@ fn report_of(experiment: &Experiment) -> anyhow::Result<CompareReport> {
     Ok(report)
 }
 
-fn profiles_of(store: &Store, id: &str) -> anyhow::Result<Profiles> {
+/// The merged profiles of an experiment's blocks.
+fn profiles_of(store: &Store, id: &str, blocks: std::ops::Range<u32>) -> anyhow::Result<Profiles> {
     let mut arms: [Vec<Profile>; 2] = [Vec::new(), Vec::new()];
     for trial in store.trials(id)? {
         let arm = match trial.arm.as_str() {
@@ -121,6 +166,9 @@ fn profiles_of(store: &Store, id: &str) -> anyhow::Result<Profiles> {
             "head" => 1,
             _ => continue,
         };
+        if !blocks.contains(&trial.block) {
+            continue;
+        }
         if let Some(digest) = &trial.profile {
             let bytes = store.blob(digest)?;
             let profile = serde_json::from_slice(&bytes)

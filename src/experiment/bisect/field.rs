@@ -222,3 +222,82 @@ fn setup(line: &Line, rules: &Rules, costs: &Costs) -> Setup {
 
 /// Most trials of candidates on one line: what cannot be told by then is not worth the time.
 const MOST_TRIALS: usize = 500;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bisect::{Change, Step};
+
+    fn revision(id: &str) -> Revision {
+        Revision {
+            id: id.to_owned(),
+            short: id.to_owned(),
+            subject_line: id.to_owned(),
+            author_time: 0,
+            tree: id.to_owned(),
+            parents: Vec::new(),
+        }
+    }
+
+    fn field(ids: &[&str]) -> Field {
+        let classes = ids.iter().map(|id| Class {
+            commits: vec![revision(id)],
+            digest: Some((*id).to_owned()),
+        });
+        let line = Line {
+            classes: classes.collect(),
+            commits: ids.len() - 1,
+        };
+        let rules = Rules {
+            response: Response::Value(Change::Any),
+            force: false,
+            alpha: 0.05,
+            seed: 1,
+        };
+        Field::new(line, rules, &Costs::default(), Vec::new())
+    }
+
+    fn answer(commit: &str, value: f64, seconds: f64) -> Answer {
+        Answer::Trial {
+            commit: commit.to_owned(),
+            point: Point { value, seconds },
+            purpose: Purpose::Search,
+        }
+    }
+
+    #[test]
+    fn the_same_program_at_both_ends_of_a_row_makes_one_class() {
+        let costs = Costs::default();
+        let mut field = field(&["a", "up", "down", "b", "c"]);
+        for (at, (commit, value)) in [("a", 1.0), ("up", 2.0), ("c", 3.0)].iter().enumerate() {
+            field.take(answer(commit, *value, at as f64), &costs);
+        }
+        assert_eq!(field.search.trials().len(), 3);
+        let commits = ["a".to_owned(), "down".to_owned()];
+        field.take(Answer::Same { commits }, &costs);
+        assert_eq!(field.classes().len(), 3);
+        assert_eq!(field.class_of("up"), Some(0));
+        assert_eq!(field.representative(0).id, "a");
+        // The trial of the commit in between tells nothing of the class.
+        let classes: Vec<usize> = field.search.trials().iter().map(|t| t.class).collect();
+        assert_eq!(classes, [0, 2]);
+        // A commit inside that does not build is no reason to skip the class.
+        field.take(
+            Answer::Skipped {
+                commit: "up".to_owned(),
+                reason: "broken".to_owned(),
+            },
+            &costs,
+        );
+        assert!(field.search.skipped().is_empty());
+    }
+
+    #[test]
+    fn one_program_from_end_to_end_leaves_nothing_to_search() {
+        let mut field = field(&["a", "b", "c"]);
+        let commits = ["c".to_owned(), "a".to_owned()];
+        field.take(Answer::Same { commits }, &Costs::default());
+        assert_eq!(field.classes().len(), 1);
+        assert!(matches!(field.search.next(), Step::Done(_)));
+    }
+}

@@ -5,6 +5,7 @@
 
 mod alike;
 mod bench;
+mod certify;
 mod ends;
 mod explain;
 mod field;

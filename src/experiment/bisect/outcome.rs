@@ -15,12 +15,13 @@ use crate::report::{
 };
 use crate::trial::Machine;
 
+use super::certify::arms_of;
 use super::ends::{Ends, shown};
 use super::explain::explain;
 use super::find::Found;
 use super::journal::Answer;
 use super::request::{BisectRequest, Measured};
-use super::searcher::{LineEnd, Searched, Searcher, arms_of};
+use super::searcher::{LineEnd, Searched, Searcher};
 
 /// What the report says beside what was found.
 pub struct Scene<'a> {
@@ -70,7 +71,7 @@ pub fn compose(
             let of = &searcher.searched[found.line];
             let mut culprit = culprit_report(of, found, change(&found.culprit.step));
             culprit.share_of_gap_pct = share(found.culprit.step.mean);
-            (culprit, certificate_report(found))
+            (culprit, certificate_report(searcher, found))
         })
         .collect();
     let (comparison, explanation, profiles) = match found.first() {
@@ -236,14 +237,37 @@ fn culprit_report(searched: &Searched, found: &Found, change: ChangeReport) -> C
     }
 }
 
-fn certificate_report(found: &Found) -> CertificateReport {
+fn certificate_report(searcher: &Searcher<'_, '_>, found: &Found) -> CertificateReport {
     let certificate = &found.culprit.certificate;
     CertificateReport {
         p: certificate.p,
         blocks: certificate.blocks,
         alpha: certificate.alpha,
         attempt: certificate.attempt,
+        first_block: first_block(searcher, found).unwrap_or(0),
     }
+}
+
+/// Number of the first block of a culprit's certificate in the store.
+fn first_block(searcher: &Searcher<'_, '_>, found: &Found) -> Option<u32> {
+    let suspects = &found.culprit.suspects;
+    let field = &searcher.searched[found.line].field;
+    let [before, after] = [suspects.parent, *suspects.classes.end()]
+        .map(|class| field.representative(class).id.as_str());
+    searcher.journal.answers().find_map(|answer| match answer {
+        Answer::Certificate {
+            culprit,
+            parent,
+            blocks,
+            first_block,
+        } if culprit == after
+            && parent == before
+            && blocks.len() == found.culprit.certificate.blocks =>
+        {
+            Some(*first_block)
+        }
+        _ => None,
+    })
 }
 
 /// The comparison of culprit and parent from the blocks of the certificate, and what explains it.
@@ -258,25 +282,12 @@ fn compared(
         *found.culprit.suspects.classes.end(),
     ]
     .map(|class| field.representative(class).clone());
-    let range = searcher.journal.answers().find_map(|answer| match answer {
-        Answer::Certificate {
-            culprit,
-            parent,
-            blocks,
-            first_block,
-        } if *culprit == pair[1].id
-            && *parent == pair[0].id
-            && blocks.len() == found.culprit.certificate.blocks =>
-        {
-            let count = u32::try_from(blocks.len()).unwrap_or(u32::MAX);
-            Some(*first_block..first_block.saturating_add(count))
-        }
-        _ => None,
-    });
     let nothing = (None, Vec::new(), Profiles::default());
-    let Some(range) = range else {
+    let Some(first) = first_block(searcher, found) else {
         return Ok(nothing);
     };
+    let count = u32::try_from(found.culprit.certificate.blocks).unwrap_or(u32::MAX);
+    let range = first..first.saturating_add(count);
     let mut built = Vec::new();
     for revision in &pair {
         match searcher.bench.artifact(revision, searcher.progress)? {
@@ -285,7 +296,6 @@ fn compared(
         }
     }
     let arms = arms_of(built);
-    let first = range.start;
     let mut trials = searcher.blocks(&arms, range)?;
     for trial in &mut trials {
         trial.slot.block -= first;

@@ -5,21 +5,15 @@ use std::time::Instant;
 use crate::bisect::{Conclusion, Purpose, Response, Side, Step};
 use crate::experiment::ExperimentError;
 use crate::experiment::progress::{Progress, SearchState};
-use crate::experiment::schedule::slots;
-use crate::experiment::trials::{Arm, MeasuredTrial, TrialSeries};
-use crate::store::TrialState;
 
 use super::alike::{Ends as AtEnds, compare_ends, is_constant};
-use super::bench::{Bench, CERTIFICATE_BLOCKS, Outcome, Raw, Values};
+use super::bench::{Bench, Outcome, Raw, Values};
 use super::ends::shown;
 use super::field::{Costs, Field, Rules};
 use super::journal::{Answer, Gauge, Journal, Point};
 use super::line::Line;
 use super::meter::Meter;
 use super::request::Measured;
-
-/// How often a user's command may say, within a certificate, that a commit cannot be tested.
-const SCRIPT_RETRIES: u32 = 3;
 
 /// Searches lines of history, one after the other.
 pub struct Searcher<'a, 'p> {
@@ -336,7 +330,7 @@ impl Searcher<'_, '_> {
         self.keep(field, costs, number, answer)
     }
 
-    fn skip(
+    pub(super) fn skip(
         &mut self,
         field: &mut Field,
         costs: &Costs,
@@ -350,7 +344,7 @@ impl Searcher<'_, '_> {
         self.keep(field, costs, number, Answer::Skipped { commit, reason })
     }
 
-    fn keep(
+    pub(super) fn keep(
         &mut self,
         field: &mut Field,
         costs: &Costs,
@@ -360,152 +354,6 @@ impl Searcher<'_, '_> {
         self.journal.keep(number, &answer)?;
         field.take(answer, costs);
         Ok(())
-    }
-
-    /// Fresh blocks of two classes next to each other in random order.
-    fn certify(
-        &mut self,
-        field: &mut Field,
-        costs: &Costs,
-        number: usize,
-        [parent, culprit]: [usize; 2],
-        blocks: u32,
-    ) -> Result<(), ExperimentError> {
-        let pair = [parent, culprit].map(|class| field.representative(class).clone());
-        let attempts = self.journal.answers();
-        let attempts = attempts.filter(|answer| matches!(answer, Answer::Certificate { .. }));
-        let attempt = u32::try_from(attempts.count()).unwrap_or(u32::MAX);
-        let first_block = CERTIFICATE_BLOCKS.saturating_mul(attempt.saturating_add(1));
-        self.progress.note(&format!(
-            "certifying {} against {}: {blocks} blocks",
-            shown(&pair[1]),
-            shown(&pair[0])
-        ));
-        let range = first_block..first_block.saturating_add(blocks);
-        let points = match &self.bench.request.measured {
-            Measured::Script { command } => {
-                let command = command.clone();
-                self.script_blocks(&command, &pair, range)?
-            }
-            _ => {
-                let mut arms = Vec::new();
-                for (class, revision) in [parent, culprit].into_iter().zip(&pair) {
-                    match self.bench.artifact(revision, self.progress)? {
-                        Ok(artifact) => arms.push((revision.clone(), artifact)),
-                        Err(skip) => {
-                            let commit = field.representative(class).id.clone();
-                            return self.skip(field, costs, number, commit, skip.0);
-                        }
-                    }
-                }
-                let trials = self.blocks(&arms_of(arms), range)?;
-                self.points(&trials)?
-            }
-        };
-        let [parent, culprit] = pair.map(|revision| revision.id);
-        let answer = Answer::Certificate {
-            culprit,
-            parent,
-            blocks: points,
-            first_block,
-        };
-        self.keep(field, costs, number, answer)
-    }
-
-    /// The trials of a certificate: those that are stored, and those that are missing.
-    pub fn blocks(
-        &mut self,
-        arms: &[Arm],
-        range: std::ops::Range<u32>,
-    ) -> Result<Vec<MeasuredTrial>, ExperimentError> {
-        let request = self.bench.request;
-        let series = TrialSeries {
-            store: self.bench.surroundings.store,
-            experiment: self.bench.experiment,
-            runner: self
-                .bench
-                .runner(request.profile || request.samples_trials()),
-            arms,
-        };
-        let mut progress = FromFirst {
-            first: range.start,
-            inner: self.progress,
-        };
-        series.run(range, &mut progress)
-    }
-
-    fn points(&self, trials: &[MeasuredTrial]) -> Result<Vec<[Point; 2]>, ExperimentError> {
-        let mut blocks: std::collections::BTreeMap<u32, [Option<Point>; 2]> = Default::default();
-        for trial in trials {
-            let raw = self
-                .bench
-                .raw(0, trial.started, &trial.result, trial.profile.as_ref());
-            let value = self.meter.value(&raw)?;
-            let seconds = raw.seconds;
-            blocks.entry(trial.slot.block).or_default()[trial.slot.arm] =
-                value.map(|value| Point { value, seconds });
-        }
-        Ok(blocks
-            .into_values()
-            .filter_map(|[parent, culprit]| Some([parent?, culprit?]))
-            .collect())
-    }
-
-    fn script_blocks(
-        &mut self,
-        command: &str,
-        pair: &[crate::repo::Revision; 2],
-        range: std::ops::Range<u32>,
-    ) -> Result<Vec<[Point; 2]>, ExperimentError> {
-        let store = self.bench.surroundings.store;
-        let stored = store.trials(self.bench.experiment)?;
-        let seed = self.bench.request.plan.experiment.seed;
-        let mut points: Vec<[Option<Point>; 2]> = vec![[None; 2]; range.len()];
-        for slot in slots(range.clone(), 2, seed) {
-            let revision = &pair[slot.arm];
-            let arm = ["base", "head"][slot.arm];
-            let kept = stored.iter().find(|trial| {
-                trial.block == slot.block && trial.arm == arm && trial.state == TrialState::Complete
-            });
-            let raw = match kept {
-                Some(trial) => self.bench.stored_script(trial),
-                None => self.script_again(command, revision, slot.block, arm)?,
-            };
-            let value = self.meter.value(&raw)?;
-            let seconds = raw.seconds;
-            points[(slot.block - range.start) as usize][slot.arm] =
-                value.map(|value| Point { value, seconds });
-        }
-        Ok(points
-            .into_iter()
-            .filter_map(|[parent, culprit]| Some([parent?, culprit?]))
-            .collect())
-    }
-
-    /// Asks again where the command says that it could not test.
-    fn script_again(
-        &mut self,
-        command: &str,
-        revision: &crate::repo::Revision,
-        block: u32,
-        arm: &str,
-    ) -> Result<Raw, ExperimentError> {
-        let mut said = String::new();
-        for _ in 0..=SCRIPT_RETRIES {
-            match self
-                .bench
-                .script(command.to_owned(), revision, block, arm)?
-            {
-                Ok(raw) => return Ok(raw),
-                Err(skip) => said = skip.0,
-            }
-        }
-        Err(ExperimentError::TrialFailed {
-            arm: arm.to_owned(),
-            commit: shown(revision),
-            attempts: SCRIPT_RETRIES + 1,
-            message: said,
-        })
     }
 
     /// Values of earlier lines that tell of commits of this one.
@@ -571,52 +419,6 @@ impl Searcher<'_, '_> {
         };
         self.progress.search(&state);
     }
-}
-
-/// Counts a certificate's blocks from its first.
-struct FromFirst<'p> {
-    first: u32,
-    inner: &'p mut dyn Progress,
-}
-
-impl Progress for FromFirst<'_> {
-    fn note(&mut self, text: &str) {
-        self.inner.note(text);
-    }
-
-    fn trials(&mut self, all: usize, done: usize) {
-        self.inner.trials(all, done);
-    }
-
-    fn trial(&mut self, block: u32, arm: &str) {
-        let arm = match arm {
-            "base" => "parent",
-            _ => "culprit",
-        };
-        self.inner.trial(block - self.first, arm);
-    }
-
-    fn trial_done(&mut self, left: std::time::Duration) {
-        self.inner.trial_done(left);
-    }
-
-    fn finished(&mut self) {
-        self.inner.finished();
-    }
-}
-
-/// The arms of a certificate: `base` is the parent, `head` the culprit.
-pub fn arms_of(pair: Vec<(crate::repo::Revision, crate::build::Artifact)>) -> Vec<Arm> {
-    ["base", "head"]
-        .into_iter()
-        .zip(pair)
-        .map(|(name, (revision, artifact))| Arm {
-            name,
-            given: revision.id.clone(),
-            revision,
-            artifact,
-        })
-        .collect()
 }
 
 /// Sets the meter from what an earlier process fixed.

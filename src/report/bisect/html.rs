@@ -25,7 +25,7 @@ const STYLE: &str = "
 pub fn header(report: &BisectReport) -> String {
     let class = match report.outcome {
         BisectOutcome::Certified => "regressed",
-        BisectOutcome::Undecided | BisectOutcome::EndUnmeasurable => "undecided",
+        BisectOutcome::Undecided => "undecided",
         _ => "equivalent",
     };
     let mut out = format!(

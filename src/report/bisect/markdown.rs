@@ -14,7 +14,7 @@ const SKIPPED: usize = 20;
 pub fn render(report: &BisectReport) -> String {
     let mark = match report.outcome {
         BisectOutcome::Certified => "🎯",
-        BisectOutcome::Undecided | BisectOutcome::EndUnmeasurable => "🟡",
+        BisectOutcome::Undecided => "🟡",
         _ => "⚪",
     };
     let mut out = format!(

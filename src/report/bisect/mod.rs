@@ -5,6 +5,8 @@ mod html;
 pub mod markdown;
 mod model;
 mod picture;
+#[cfg(test)]
+mod sample;
 mod sentence;
 pub mod text;
 mod write;

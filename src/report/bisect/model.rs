@@ -126,8 +126,6 @@ pub enum BisectOutcome {
     NoCulprit,
     /// No two commits of the line can differ.
     SameProgram,
-    /// An end cannot be measured.
-    EndUnmeasurable,
     /// The budget ran out.
     Undecided,
 }
@@ -140,7 +138,6 @@ impl BisectOutcome {
             Self::EndsAlike => "no difference",
             Self::NoCulprit => "no culprit",
             Self::SameProgram => "same program",
-            Self::EndUnmeasurable => "not measurable",
             Self::Undecided => "undecided",
         }
     }
@@ -188,6 +185,8 @@ pub struct CertificateReport {
     pub alpha: f64,
     /// Which attempt, from 1.
     pub attempt: u32,
+    /// Number of the first block in the store.
+    pub first_block: u32,
 }
 
 /// A change, in per cent.

@@ -17,7 +17,6 @@ pub fn sentence(report: &BisectReport) -> String {
         BisectOutcome::SameProgram => "All commits from GOOD to BAD build the same program (or differ \
                                        only outside subject.paths), so that none can be the culprit."
             .to_owned(),
-        BisectOutcome::EndUnmeasurable => "An end cannot be measured.".to_owned(),
         BisectOutcome::Undecided => undecided(report),
     }
 }

@@ -76,7 +76,7 @@ impl Page {
         let word = report.outcome.word().to_uppercase();
         let ansi = match report.outcome {
             BisectOutcome::Certified => "1;32",
-            BisectOutcome::Undecided | BisectOutcome::EndUnmeasurable => "1;33",
+            BisectOutcome::Undecided => "1;33",
             _ => "1",
         };
         let text = format!("{word}  {}", plain(&report.sentence));
