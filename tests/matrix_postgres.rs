@@ -42,12 +42,11 @@ fn matrix(dir: &std::path::Path, plan: &str, arguments: &[&str]) -> common::Ran 
 /// The postgres user must get through to the trial's directory.
 fn open_dir() -> tempfile::TempDir {
     use std::os::unix::fs::PermissionsExt;
-    let dir = tempfile::Builder::new()
+    tempfile::Builder::new()
         .prefix("pg")
         .permissions(std::fs::Permissions::from_mode(0o755))
         .tempdir()
-        .unwrap();
-    dir
+        .unwrap()
 }
 
 #[test]
@@ -77,21 +76,20 @@ fn two_settings_by_two_client_counts_end_with_both_tables() {
 #[test]
 fn what_the_server_or_its_makers_refuse_is_quoted() {
     let dir = open_dir();
-    let refused = PLAN.replace("synchronous_commit=off", "synchronous_commit=perhaps");
+    // One axis is enough.
+    let plan = &PLAN[..PLAN.rfind("[[matrix.axis]]").unwrap()];
+    let refused = plan.replace("synchronous_commit=off", "synchronous_commit=perhaps");
     let ran = matrix(dir.path(), &refused, &["--points", "2"]);
     assert_eq!(ran.code, 0, "the other cells go on: {ran:#?}");
     assert!(ran.out.contains("synchronous_commit"), "{ran:#?}");
-    assert!(
-        ran.out.contains("failed: commit=async, clients=1"),
-        "{ran:#?}"
-    );
+    assert!(ran.out.contains("failed: commit=async"), "{ran:#?}");
 
     let locale = "server.init=['sh', '-c', 'PATH=$(ls -d /usr/lib/postgresql/*/bin | tail -n 1):$PATH; exec initdb -D {run}/data --locale=xx_NO']";
-    let ran = matrix(dir.path(), PLAN, &["--set", locale]);
+    let ran = matrix(dir.path(), plan, &["--set", locale]);
     assert_eq!(ran.code, 0, "{ran:#?}");
     assert!(ran.out.contains("locale name \"xx_NO\""), "{ran:#?}");
 
     // A pgbench without its tables.
-    let ran = matrix(dir.path(), PLAN, &["--set", "prepare-program.run='true'"]);
+    let ran = matrix(dir.path(), plan, &["--set", "prepare-program.run='true'"]);
     assert!(ran.out.contains("pgbench_branches"), "{ran:#?}");
 }
