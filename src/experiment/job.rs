@@ -47,6 +47,8 @@ pub fn trial_job(
             prepare: plan.prepare.clone(),
             load_program: plan.load_program.clone(),
             prepare_program: plan.prepare_program.clone(),
+            phases: plan.phase.clone(),
+            metrics: plan.metric.clone(),
             windows: plan.windows.clone(),
             load_cpus: placement.load.clone(),
         })),
@@ -77,6 +79,13 @@ pub fn time_limit(plan: &Plan) -> Duration {
             let windows = &plan.windows;
             // Each run of a program has the program's own limit.
             let under_load = match &plan.load_program {
+                _ if !plan.phase.is_empty() => plan
+                    .phase
+                    .iter()
+                    .map(|phase| {
+                        phase.timeout.0 + phase.length.map_or(Duration::ZERO, |length| length.0)
+                    })
+                    .fold(Duration::ZERO, Duration::saturating_add),
                 Some(program) => program.timeout.0.saturating_mul(3),
                 None => windows.warmup.0 + windows.measure.0 + windows.profile.0,
             };

@@ -7,10 +7,21 @@ use crate::trial::TrialResult;
 pub fn judging_of<'a>(plan: &Plan, results: impl Iterator<Item = &'a TrialResult>) -> Judging {
     let mut judging = plan.judging.clone();
     judging.seed = plan.experiment.seed;
-    if let Some(program) = &plan.load_program {
-        if judging.main_metric == Judging::default().main_metric {
-            judging.main_metric = program.main_metric().to_owned();
-        }
+    let is_default = judging.main_metric == Judging::default().main_metric;
+    if let Some(phase) = plan.phase.first()
+        && is_default
+    {
+        let of_phase = match phase.load {
+            Some(_) => "throughput",
+            None => "duration",
+        };
+        judging.main_metric = format!("{}.{of_phase}", phase.name);
+    } else if let Some(program) = &plan.load_program
+        && is_default
+    {
+        judging.main_metric = program.main_metric().to_owned();
+    }
+    if plan.load_program.is_some() || !plan.phase.is_empty() {
         // The plan's own descriptions come first.
         for (name, description) in results.flat_map(|result| &result.descriptions) {
             let described = judging.metrics.entry(name.clone());

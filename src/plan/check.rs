@@ -45,10 +45,31 @@ pub fn check(plan: &Plan) -> Option<Fault> {
         .or_else(|| repetition(plan))
         .or_else(|| judging(plan))
         .or_else(|| settings(plan))
+        .or_else(|| phases(plan))
         .or_else(|| {
             let (key, message) = plan.matrix.as_ref()?.check()?;
             fault(&format!("matrix.{key}"), message)
         })
+}
+
+fn phases(plan: &Plan) -> Option<Fault> {
+    if plan.server.is_none() && !plan.phase.is_empty() {
+        return fault("phase", "only a [server] has phases");
+    }
+    if let Some((key, message)) = super::phase::check(&plan.phase, &plan.metric) {
+        return fault(&key, message);
+    }
+    let of_phases = plan.phase.iter().enumerate().flat_map(|(at, phase)| {
+        [("command", &phase.command), ("until", &phase.until)]
+            .map(|(key, command)| (format!("phase.{at}.{key}"), command))
+    });
+    let of_metrics = plan
+        .metric
+        .iter()
+        .map(|(name, metric)| (format!("metric.{name}.command"), &metric.command));
+    of_phases
+        .chain(of_metrics)
+        .find_map(|(key, command)| words(&key, command.as_ref()?, &SERVER_PLACEHOLDERS))
 }
 
 fn settings(plan: &Plan) -> Option<Fault> {

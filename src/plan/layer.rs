@@ -138,15 +138,28 @@ pub fn overlay(below: &mut toml::Table, above: toml::Table) {
     }
 }
 
-/// Turns the merged table into a plan. `[prepare]` is laid over a copy of `[load]`.
+/// Turns the merged table into a plan. `[prepare]` and the loads of phases are laid over copies of
+/// `[load]`.
 pub fn into_plan(mut table: toml::Table) -> Result<Plan, toml::de::Error> {
-    if let Some(toml::Value::Table(prepare)) = table.remove("prepare") {
-        let mut whole = match table.get("load") {
-            Some(toml::Value::Table(load)) => load.clone(),
-            _ => toml::Table::new(),
-        };
-        overlay(&mut whole, prepare);
-        table.insert("prepare".to_owned(), toml::Value::Table(whole));
+    let load = match table.get("load") {
+        Some(toml::Value::Table(load)) => load.clone(),
+        _ => toml::Table::new(),
+    };
+    let over_load = |value: &mut toml::Value| {
+        if let toml::Value::Table(own) = value {
+            let mut whole = load.clone();
+            overlay(&mut whole, std::mem::take(own));
+            *own = whole;
+        }
+    };
+    if let Some(prepare) = table.get_mut("prepare") {
+        over_load(prepare);
+    }
+    let phases = table.get_mut("phase").and_then(toml::Value::as_array_mut);
+    for phase in phases.into_iter().flatten() {
+        if let Some(load) = phase.get_mut("load") {
+            over_load(load);
+        }
     }
     Plan::deserialize(table)
 }

@@ -8,6 +8,7 @@ use super::cpus::CpuList;
 use super::duration::Length;
 use super::load::{ExternalLoad, Preparation};
 use super::matrix::MatrixSpec;
+use super::phase::{MetricSpec, Phase};
 use super::settings::CustomSetting;
 use super::workload::{Command, Server};
 use super::{Judging, LoadSpec, Recipe, SampleSpec};
@@ -35,6 +36,12 @@ pub struct Plan {
     /// Another program that fills the server with data first, before the generator does where
     /// both are there.
     pub prepare_program: Option<Preparation>,
+    /// Phases that are measured in a row, in place of the windows.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub phase: Vec<Phase>,
+    /// Further metrics of phases, by name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub metric: BTreeMap<String, MetricSpec>,
     /// The command under test.
     pub command: Option<Command>,
     /// Who runs where.

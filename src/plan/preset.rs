@@ -3,7 +3,8 @@
 use super::error::PlanError;
 use super::layer::Layer;
 
-const PRESETS: [(&str, &str); 3] = [
+const PRESETS: [(&str, &str); 4] = [
+    ("huge-pages", include_str!("presets/huge-pages.toml")),
     ("little-server", include_str!("presets/little-server.toml")),
     ("postgresql", include_str!("presets/postgresql.toml")),
     ("redis", include_str!("presets/redis.toml")),

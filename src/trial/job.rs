@@ -6,7 +6,9 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::plan::load::{ExternalLoad, Preparation};
-use crate::plan::{Command, CpuList, CustomSetting, LoadSpec, SampleSpec, Server, Windows};
+use crate::plan::{
+    Command, CpuList, CustomSetting, LoadSpec, MetricSpec, Phase, SampleSpec, Server, Windows,
+};
 
 /// Version of the JSON form of [`TrialJob`].
 pub const JOB_SCHEMA: &str = "perfblame.job/1";
@@ -71,6 +73,12 @@ pub struct ServerWorkload {
     /// Another program that fills it first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prepare_program: Option<Preparation>,
+    /// Phases in place of the windows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub phases: Vec<Phase>,
+    /// Further metrics of phases.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub metrics: BTreeMap<String, MetricSpec>,
     /// How long the parts last.
     pub windows: Windows,
     /// CPUs of the load.

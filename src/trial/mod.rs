@@ -13,6 +13,7 @@ mod loading;
 mod machine;
 mod metrics;
 mod outcome;
+mod phases;
 mod ready;
 mod run;
 mod run_as;

@@ -8,7 +8,7 @@ use super::error::TrialError;
 use super::job::{JOB_SCHEMA, TrialJob, Workload};
 use super::outcome::{OUTCOME_SCHEMA, TrialEnd, TrialOutcome, TrialResult};
 use super::settings::Applied;
-use super::{command, windows};
+use super::{command, phases, windows};
 
 /// Reads a job, carries it out, and writes its outcome. An error here means that not even a failure
 /// could be written.
@@ -37,6 +37,9 @@ fn carry_out(
     })?;
     let settings = Applied::apply(&job.settings, &job.custom_settings)?;
     let result = match &job.workload {
+        Workload::Server(workload) if !workload.phases.is_empty() => {
+            phases::run(workload, job, supervisor, cancel)
+        }
         Workload::Server(workload) => windows::run(workload, job, supervisor, cancel),
         Workload::Command(workload) => command::run(workload, job, supervisor, cancel),
     };

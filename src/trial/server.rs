@@ -35,6 +35,26 @@ impl RunningServer {
         supervisor: &Supervisor,
         cancel: &Cancel,
     ) -> Result<Self, TrialError> {
+        Self::start_on(true, server, job, supervisor, cancel)
+    }
+
+    /// Starts it once more, on the data that it left.
+    pub fn restart(
+        server: &Server,
+        job: &TrialJob,
+        supervisor: &Supervisor,
+        cancel: &Cancel,
+    ) -> Result<Self, TrialError> {
+        Self::start_on(false, server, job, supervisor, cancel)
+    }
+
+    fn start_on(
+        fresh: bool,
+        server: &Server,
+        job: &TrialJob,
+        supervisor: &Supervisor,
+        cancel: &Cancel,
+    ) -> Result<Self, TrialError> {
         let run = job.run_dir.display().to_string();
         let (target, socket, port) = address(server, &run)?;
         let values = Placeholders::new([
@@ -57,7 +77,7 @@ impl RunningServer {
             stdout: None,
             grace: server.stop_timeout.0,
         };
-        if let Some(init) = &server.init {
+        if let Some(init) = server.init.as_ref().filter(|_| fresh) {
             let command = init.expand(&values).map_err(unknown)?;
             let spawn = Spawn {
                 command,

@@ -21,7 +21,7 @@ pub struct Usage {
 }
 
 /// Usage between two moments.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct UsageDelta {
     /// User CPU time in nanoseconds.

@@ -104,7 +104,7 @@ fn refuse_empty(profile: &Profile) -> Result<(), TrialError> {
 }
 
 /// The load, the sampler and all else of this process stay off the subject's CPUs.
-fn pin_this_process(cpus: &[usize]) -> Result<(), TrialError> {
+pub fn pin_this_process(cpus: &[usize]) -> Result<(), TrialError> {
     let mut set = nix::sched::CpuSet::new();
     let pinned = cpus
         .iter()

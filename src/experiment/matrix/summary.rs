@@ -2,10 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::plan::Judging;
 use crate::report::matrix::{
-    AxisReport, CellReport, MATRIX_SCHEMA, MatrixReport, MetricReport, tables,
+    AxisReport, CellReport, MATRIX_SCHEMA, MatrixReport, MetricReport, Results, tables,
 };
 use crate::trial::{Machine, TrialResult};
+use crate::verdict::{self, TrialMeasurement};
 
 use super::super::rules::judging_of;
 use super::cells::ReadyCell;
@@ -78,6 +80,7 @@ pub fn summarise(
             .iter()
             .flat_map(|name| tables(name, &axes, &cells))
             .collect(),
+        results: results(&axes, &cells, points, &names, &judging),
         warnings: warnings(&all, &names, &axes),
         axes,
         metrics,
@@ -86,6 +89,78 @@ pub fn summarise(
         plan: serde_json::to_value(&plan.common).unwrap_or_default(),
         seed: plan.common.experiment.seed,
     }
+}
+
+/// Every two levels of every axis, judged as a comparison judges its metrics.
+fn results(
+    axes: &[AxisReport],
+    cells: &[CellReport],
+    points: &[CellPoints],
+    names: &[String],
+    judging: &Judging,
+) -> Vec<Results> {
+    let mut results = Vec::new();
+    for (at, axis) in axes.iter().enumerate() {
+        for (base, cell) in cells.iter().enumerate() {
+            for (head, other) in cells.iter().enumerate() {
+                let number = |cell: &CellReport| {
+                    axis.levels
+                        .iter()
+                        .position(|level| *level == cell.levels[at])
+                };
+                let differs_here_only = cell
+                    .levels
+                    .iter()
+                    .zip(&other.levels)
+                    .enumerate()
+                    .all(|(axis, (one, two))| (one != two) == (axis == at));
+                if !differs_here_only || number(cell) > number(other) {
+                    continue;
+                }
+                let measured = [base, head].map(|cell| measurements(&points[cell].results, names));
+                if measured.iter().any(|side| side.len() < 2) {
+                    continue;
+                }
+                let comparison = verdict::compare(&measured[0], &measured[1], judging);
+                let of_name = |name: &String| {
+                    let all = std::iter::once(&comparison.throughput).chain(&comparison.metrics);
+                    all.into_iter().find(|metric| metric.name == *name).cloned()
+                };
+                let others = axes.iter().zip(&cell.levels).enumerate();
+                let place = others
+                    .filter(|(axis, _)| *axis != at)
+                    .map(|(_, (axis, level))| format!("{}={level}", axis.name));
+                results.push(Results {
+                    axis: axis.name.clone(),
+                    base: cell.levels[at].clone(),
+                    head: other.levels[at].clone(),
+                    place: place.collect::<Vec<_>>().join(", "),
+                    metrics: names.iter().filter_map(of_name).collect(),
+                    warnings: comparison.warnings.clone(),
+                });
+            }
+        }
+    }
+    results
+}
+
+/// What is judged of a cell: the metrics that have tables, the rounds as blocks.
+fn measurements(results: &[TrialResult], names: &[String]) -> Vec<TrialMeasurement> {
+    let blocks = results.iter().enumerate();
+    blocks
+        .map(|(block, result)| TrialMeasurement {
+            block: block as u32,
+            profiled_ops: 0.0,
+            profiled_cpu_ns: 0.0,
+            metrics: result
+                .metrics
+                .iter()
+                .filter(|(name, _)| names.contains(name))
+                .map(|(name, value)| (name.clone(), *value))
+                .collect(),
+            functions: None,
+        })
+        .collect()
 }
 
 /// Values by metric. A metric that a trial lacks is left out: its points would not line up.

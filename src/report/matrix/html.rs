@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use crate::report::escape::xml;
 use crate::report::html::STYLE;
 
-use super::model::{CellReport, MatrixReport, PairTable, TableCell};
+use super::model::{CellReport, MatrixReport, PairTable, Results, TableCell};
+use super::results;
 use super::scale::Scale;
 use super::text::{cell_name, change, lines_of};
 
@@ -32,6 +33,9 @@ pub fn render(report: &MatrixReport) -> String {
     }
     for (number, table) in report.tables.iter().enumerate() {
         one_table(&mut out, number + 1, table, report);
+    }
+    for results in &report.results {
+        results_table(&mut out, results);
     }
     for metric in &report.metrics {
         let _ = writeln!(
@@ -102,6 +106,22 @@ fn one_table(out: &mut String, number: usize, table: &PairTable, report: &Matrix
                 cell => format!("<br><b>{}</b>", xml(&change(cell))),
             };
             let _ = write!(out, "<td>{}{verdict}</td>", lines.join("<br>"));
+        }
+        out.push_str("</tr>\n");
+    }
+    out.push_str("</table></div>\n");
+}
+
+fn results_table(out: &mut String, results: &Results) {
+    out.push_str("<h2>Verdicts</h2><div class=\"scroll\"><table class=\"matrix\"><tr>");
+    for cell in results::head(results) {
+        let _ = write!(out, "<th>{}</th>", xml(&cell));
+    }
+    out.push_str("</tr>\n");
+    for verdict in &results.metrics {
+        out.push_str("<tr>");
+        for cell in results::row(verdict) {
+            let _ = write!(out, "<td>{}</td>", xml(&cell));
         }
         out.push_str("</tr>\n");
     }

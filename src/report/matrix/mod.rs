@@ -3,6 +3,7 @@
 mod csv;
 mod html;
 mod model;
+mod results;
 mod scale;
 mod tables;
 mod text;
@@ -12,7 +13,7 @@ pub use csv::raw;
 pub use html::render as html;
 pub use model::{
     AxisReport, CellReport, Compared, MATRIX_SCHEMA, MatrixReport, MetricReport, PairTable,
-    TableCell,
+    Results, TableCell,
 };
 pub use tables::tables;
 pub use text::{markdown, render as text};

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::plan::Direction;
+use crate::verdict::MetricVerdict;
 
 /// Version of the JSON form.
 pub const MATRIX_SCHEMA: &str = "perfblame.matrix/1";
@@ -30,6 +31,9 @@ pub struct MatrixReport {
     pub cells: Vec<CellReport>,
     /// A table for each metric and each two levels of an axis.
     pub tables: Vec<PairTable>,
+    /// Every two levels of an axis compared in all these metrics, block by block.
+    #[serde(default)]
+    pub results: Vec<Results>,
     /// What a reader must know.
     pub warnings: Vec<String>,
     /// The machine.
@@ -96,6 +100,24 @@ pub struct PairTable {
     pub columns: Vec<String>,
     /// Row by row.
     pub cells: Vec<Vec<TableCell>>,
+}
+
+/// Two levels of an axis compared in one combination of the other axes, metric by metric, with the
+/// data points of a round as a block.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Results {
+    /// The axis.
+    pub axis: String,
+    /// The level that is the baseline.
+    pub base: String,
+    /// The other one.
+    pub head: String,
+    /// The combination of the other axes; empty where there is none.
+    pub place: String,
+    /// The verdicts, in the order of the plan.
+    pub metrics: Vec<MetricVerdict>,
+    /// What a reader of them must know.
+    pub warnings: Vec<String>,
 }
 
 /// A place in a table.

@@ -5,11 +5,20 @@ use std::fmt::Write as _;
 use crate::report::escape::plain;
 
 use super::model::{MatrixReport, MetricReport, PairTable, TableCell};
+use super::results;
 use super::scale::Scale;
 
 /// The tables as text, each with a sentence of per cents below.
 pub fn render(report: &MatrixReport) -> String {
     let mut out = String::new();
+    if is_one_table(report) {
+        for results in &report.results {
+            results::text(&mut out, results);
+            out.push('\n');
+        }
+        notes(&mut out, report);
+        return out;
+    }
     for (number, table) in report.tables.iter().enumerate() {
         let scale = Scale::of(table);
         let mut rows = vec![vec![corner(report, table, &scale)]];
@@ -32,10 +41,33 @@ pub fn render(report: &MatrixReport) -> String {
     out
 }
 
+/// Whether one table of all metrics says it all: there is one axis and there are several metrics.
+fn is_one_table(report: &MatrixReport) -> bool {
+    report.axes.len() == 1 && report.metrics.len() > 1 && !report.results.is_empty()
+}
+
 /// The same for a web page or a pull request.
 pub fn markdown(report: &MatrixReport) -> String {
     let mut out = String::new();
-    for (number, table) in report.tables.iter().enumerate() {
+    if is_one_table(report) {
+        for results in &report.results {
+            let mut line = |cells: &[String; 6]| {
+                let cells: Vec<String> = cells.iter().map(|cell| md(cell)).collect();
+                let _ = writeln!(out, "| {} |", cells.join(" | "));
+            };
+            line(&results::head(results));
+            line(&["---", "--:", "--:", "--:", "--:", "---"].map(str::to_owned));
+            for verdict in &results.metrics {
+                line(&results::row(verdict));
+            }
+            out.push('\n');
+        }
+    }
+    let tables = match is_one_table(report) {
+        true => &[],
+        false => report.tables.as_slice(),
+    };
+    for (number, table) in tables.iter().enumerate() {
         let scale = Scale::of(table);
         let _ = writeln!(out, "**Table {}.** {}\n", number + 1, md(&caption(table)));
         let _ = write!(out, "| {} |", md(&corner(report, table, &scale)));

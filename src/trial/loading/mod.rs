@@ -1,6 +1,6 @@
 //! What puts the load on a server, window by window: our generator, or another program.
 
-mod generator;
+pub mod generator;
 mod prepare;
 mod program;
 

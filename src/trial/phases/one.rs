@@ -1,0 +1,287 @@
+//! One phase: how it begins, what goes on meanwhile, and when it ends.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::executor::{Cancel, Ended, Spawn, Supervisor};
+use crate::load::{LoadError, RunOptions, Running, WindowId, WindowStats};
+use crate::plan::{CommandLine, LoadSpec, Phase, Placeholders};
+
+use super::super::error::{TrialError, tail};
+use super::super::job::{ServerWorkload, TrialJob};
+use super::super::loading::generator::{LOOK, load_error, options, seeded};
+use super::super::server::RunningServer;
+use super::super::usage::{Usage, UsageDelta};
+
+/// The name of a phase in a message.
+const DOING: &str = "in a phase";
+
+/// What a phase came to.
+#[derive(Debug)]
+pub struct PhaseSeen {
+    /// Length in nanoseconds.
+    pub duration_ns: u64,
+    /// Operations of the load.
+    pub ops: u64,
+    /// What the server used.
+    pub usage: UsageDelta,
+    latency_p99_ms: Option<f64>,
+}
+
+impl PhaseSeen {
+    /// The phase's own metrics.
+    pub fn metrics(&self, phase: &str) -> Vec<(String, f64)> {
+        let seconds = self.duration_ns as f64 / 1e9;
+        let mut metrics = vec![
+            ("duration", seconds),
+            ("cpu", self.usage.cpu_ns() as f64 / 1e9),
+            ("cpu_user", self.usage.user_ns as f64 / 1e9),
+            ("cpu_system", self.usage.system_ns as f64 / 1e9),
+        ];
+        if let Some(p99) = self.latency_p99_ms {
+            metrics.push(("throughput", self.ops as f64 / seconds));
+            metrics.push(("latency_p99", p99));
+        }
+        metrics
+            .into_iter()
+            .map(|(name, value)| (format!("{phase}.{name}"), value))
+            .collect()
+    }
+}
+
+/// Runs phases.
+pub struct PhaseRunner<'a> {
+    /// What the trial is about.
+    pub workload: &'a ServerWorkload,
+    /// The trial.
+    pub job: &'a TrialJob,
+    /// Who watches over processes.
+    pub supervisor: &'a Supervisor,
+    /// The user's wish to stop.
+    pub cancel: &'a Cancel,
+}
+
+impl PhaseRunner<'_> {
+    /// Runs one phase; the server goes in and comes out, since a phase may restart it.
+    pub fn phase(
+        &self,
+        phase: &Phase,
+        mut server: RunningServer,
+    ) -> Result<(RunningServer, PhaseSeen), TrialError> {
+        if phase.restart {
+            server.stop()?;
+            let started = Instant::now();
+            let server = RunningServer::restart(
+                &self.workload.server,
+                self.job,
+                self.supervisor,
+                self.cancel,
+            )?;
+            let seen = PhaseSeen {
+                duration_ns: started.elapsed().as_nanos() as u64,
+                ops: 0,
+                usage: Usage::of(&server.processes()).since(&Usage::default()),
+                latency_p99_ms: None,
+            };
+            return Ok((server, seen));
+        }
+        let before = Usage::of(&server.processes());
+        let started = Instant::now();
+        let stats = match &phase.load {
+            Some(spec) if phase.length.is_none() && phase.until.is_none() => {
+                self.command(phase, &mut server, started)?;
+                Some(self.to_the_end(phase, spec, &mut server, started)?)
+            }
+            Some(spec) => {
+                let spec = seeded(spec, self.job.seed);
+                let options = options(self.workload, self.cancel);
+                let running = Running::start(&spec, &server.target, &options, WindowId(1))
+                    .map_err(|error| load_error(DOING, &error, &server))?;
+                self.command(phase, &mut server, started)?;
+                self.lasts(phase, &mut server, Some(&running), started)?;
+                let stats = running
+                    .finish()
+                    .map_err(|error| load_error(DOING, &error, &server))?;
+                stats.into_iter().find(|window| window.id == WindowId(1))
+            }
+            None => {
+                self.command(phase, &mut server, started)?;
+                self.lasts(phase, &mut server, None, started)?;
+                None
+            }
+        };
+        let lasted = started.elapsed().as_nanos() as u64;
+        let usage = Usage::of(&server.processes()).since(&before);
+        if stats.as_ref().is_some_and(|stats| stats.ops() == 0) {
+            return Err(self.failed(phase, "the server answered nothing", &server));
+        }
+        let seen = PhaseSeen {
+            duration_ns: stats.as_ref().map_or(lasted, |stats| stats.duration_ns),
+            ops: stats.as_ref().map_or(0, WindowStats::ops),
+            usage,
+            latency_p99_ms: stats
+                .as_ref()
+                .map(|stats| stats.latency().percentile_ns(99.0) as f64 / 1e6),
+        };
+        Ok((server, seen))
+    }
+
+    /// Waits for the phase's end, and fails as soon as the server, the load, the time or the user's
+    /// patience does.
+    fn lasts(
+        &self,
+        phase: &Phase,
+        server: &mut RunningServer,
+        running: Option<&Running>,
+        started: Instant,
+    ) -> Result<(), TrialError> {
+        loop {
+            if self.cancel.is_set() {
+                return Err(TrialError::Cancelled);
+            }
+            server.check(DOING)?;
+            if let Some(Err(error)) = running.map(Running::check) {
+                std::thread::sleep(LOOK);
+                server.check(DOING)?;
+                return Err(load_error(DOING, &error, server));
+            }
+            let elapsed = started.elapsed();
+            if let Some(length) = phase.length {
+                if elapsed >= length.0 {
+                    return Ok(());
+                }
+                std::thread::sleep((length.0 - elapsed).min(LOOK));
+                continue;
+            }
+            if let Some(until) = &phase.until
+                && self.asks(phase, until, server)?
+            {
+                return Ok(());
+            }
+            if elapsed >= phase.timeout.0 {
+                return Err(self.failed(phase, &timed_out(phase), server));
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+
+    /// Puts the load on until all its requests are answered.
+    fn to_the_end(
+        &self,
+        phase: &Phase,
+        spec: &LoadSpec,
+        server: &mut RunningServer,
+        started: Instant,
+    ) -> Result<WindowStats, TrialError> {
+        let spec = seeded(spec, self.job.seed);
+        let stop = Arc::new(AtomicBool::new(false));
+        let options = RunOptions {
+            cancel: stop.clone(),
+            ..options(self.workload, self.cancel)
+        };
+        let target = &server.target;
+        let outcome = std::thread::scope(|scope| {
+            let run = scope.spawn(|| crate::load::run(&spec, target, &options));
+            while !run.is_finished() {
+                if self.cancel.is_set() || started.elapsed() >= phase.timeout.0 {
+                    stop.store(true, Ordering::Relaxed);
+                }
+                std::thread::sleep(Duration::from_millis(2));
+            }
+            run.join().unwrap_or(Err(LoadError::Thread))
+        });
+        match outcome {
+            Ok(outcome) => Ok(outcome.total),
+            Err(LoadError::Cancelled) if self.cancel.is_set() => Err(TrialError::Cancelled),
+            Err(LoadError::Cancelled) => Err(self.failed(phase, &timed_out(phase), server)),
+            Err(error) => {
+                std::thread::sleep(LOOK);
+                server.check(DOING)?;
+                Err(load_error(DOING, &error, server))
+            }
+        }
+    }
+
+    /// The program at the beginning of a phase.
+    fn command(
+        &self,
+        phase: &Phase,
+        server: &mut RunningServer,
+        started: Instant,
+    ) -> Result<(), TrialError> {
+        let Some(command) = &phase.command else {
+            return Ok(());
+        };
+        let left = phase.timeout.0.saturating_sub(started.elapsed());
+        let (ended, log) = self.program(command, server, left)?;
+        match ended {
+            Ended::Cancelled(_) => Err(TrialError::Cancelled),
+            Ended::Itself(report) if report.is_success() => Ok(()),
+            Ended::TimeLimit(_) => Err(self.failed(phase, &timed_out(phase), server)),
+            Ended::Itself(report) => Err(TrialError::Command {
+                command: shell_words::join(&command.0),
+                how: format!("(phase `{}`) {}", phase.name, report.describe()),
+                output: tail(&log),
+            }),
+        }
+    }
+
+    /// Whether the program that tells the phase's end says yes.
+    fn asks(
+        &self,
+        phase: &Phase,
+        until: &CommandLine,
+        server: &mut RunningServer,
+    ) -> Result<bool, TrialError> {
+        match self.program(until, server, phase.timeout.0)?.0 {
+            Ended::Cancelled(_) => Err(TrialError::Cancelled),
+            Ended::Itself(report) => Ok(report.is_success()),
+            Ended::TimeLimit(_) => Err(self.failed(phase, &timed_out(phase), server)),
+        }
+    }
+
+    /// Runs a short program on the load's CPUs.
+    pub fn program(
+        &self,
+        command: &CommandLine,
+        server: &RunningServer,
+        limit: Duration,
+    ) -> Result<(Ended, std::path::PathBuf), TrialError> {
+        let mut values: Placeholders = server.places.clone();
+        values.set("cpus", self.workload.load_cpus.to_string());
+        let log = self.job.run_dir.join("phase.log");
+        let _ = std::fs::remove_file(&log);
+        let spawn = Spawn {
+            command: command
+                .expand(&values)
+                .map_err(|error| TrialError::Setup(error.to_string()))?,
+            dir: self.job.run_dir.clone(),
+            env: Vec::new(),
+            cpus: Some(self.workload.load_cpus.as_slice().to_vec()),
+            log: log.clone(),
+            stdout: None,
+            user: None,
+            grace: Duration::from_secs(2),
+        };
+        Ok((
+            spawn
+                .start(self.supervisor)?
+                .wait(Some(limit), self.cancel)?,
+            log,
+        ))
+    }
+
+    /// A phase that failed.
+    pub fn failed(&self, phase: &Phase, reason: &str, server: &RunningServer) -> TrialError {
+        TrialError::Load {
+            doing: DOING,
+            reason: format!("phase `{}`: {reason}", phase.name),
+            output: server.output(),
+        }
+    }
+}
+
+fn timed_out(phase: &Phase) -> String {
+    format!("it was not over after {} (phase.timeout)", phase.timeout)
+}

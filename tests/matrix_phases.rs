@@ -1,0 +1,171 @@
+//! Trials in phases with Debian's redis-server: fill, read, save, restart, each with its metrics.
+
+// What is outside the test functions is a test all the same.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod common;
+
+use std::path::Path;
+
+use serde_json::Value;
+
+const PLAN: &str = r#"
+[subject]
+kind = "installed"
+[server]
+start = "redis-server --port 0 --unixsocket {socket} --save '' --dir {run}"
+[load]
+threads = 1
+clients = 5
+pipeline = 4
+key-minimum = 1
+key-maximum = 3000
+[[phase]]
+name = "fill"
+load = { ratio = "1:0", requests = "allkeys", key-pattern = "P:P", data-size = 500 }
+[[phase]]
+name = "read"
+load = { ratio = "0:1" }
+length = "300ms"
+[[phase]]
+name = "save"
+command = "redis-cli -s {socket} bgsave"
+until = ["sh", "-c", "redis-cli -s {socket} info persistence | grep -q '^rdb_bgsave_in_progress:0'"]
+load = { ratio = "1:0", clients = 1, pipeline = 1, rate-limiting = 50 }
+[[phase]]
+name = "restart"
+restart = true
+[metric.fork_latency]
+phase = "save"
+info = "latest_fork_usec"
+scale = 0.001
+unit = "ms"
+[metric.commands_read]
+phase = "read"
+info = "total_commands_processed"
+difference = true
+[metric.keys]
+command = ["sh", "-c", "redis-cli -s {socket} dbsize"]
+direction = "higher-is-better"
+[metric.resident]
+phase = "read"
+smaps = "Rss"
+unit = "bytes"
+[matrix]
+points = 2
+metrics = ["fill.throughput", "read.throughput", "read.cpu", "fork_latency", "restart.duration", "resident"]
+[[matrix.axis]]
+name = "io"
+level = [
+  { name = "one", env.X = "1" },
+  { name = "two", env.X = "2" },
+]
+"#;
+
+fn matrix(plan: &str, more: &[&str]) -> (common::Ran, Option<Value>) {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("plan.toml"), plan).unwrap();
+    let mut arguments = vec!["matrix", "plan.toml", "--out", "out"];
+    arguments.extend(more);
+    let ran = common::perfblame(dir.path(), &arguments);
+    (ran, report(dir.path()))
+}
+
+fn report(dir: &Path) -> Option<Value> {
+    let text = std::fs::read_to_string(dir.join("out/matrix.json")).ok()?;
+    Some(serde_json::from_str(&text).unwrap())
+}
+
+#[test]
+fn every_phase_gives_its_metrics() {
+    let (ran, report) = matrix(PLAN, &[]);
+    assert_eq!(ran.code, 0, "{ran:#?}");
+    let report = report.unwrap();
+    for cell in report["cells"].as_array().unwrap() {
+        assert!(cell["failure"].is_null(), "{cell}");
+        let value = |name: &str| {
+            cell["values"][name][0]
+                .as_f64()
+                .unwrap_or_else(|| panic!("no {name} in {cell:#}"))
+        };
+        assert_eq!(value("keys"), 3000.0, "the data is there after the restart");
+        assert!(value("fork_latency") > 0.0);
+        assert!(value("restart.duration") > 0.0);
+        assert!(value("save.duration") > 0.0);
+        assert!(value("resident") > 1e6);
+        // What the server counted is what the load counted, and the question itself.
+        let counted = value("commands_read");
+        let sent = value("read.throughput") * value("read.duration");
+        assert!((counted - sent).abs() <= 25.0, "{counted} {sent}");
+        assert_eq!(cell["units"]["fill.throughput"], "ops/s");
+        assert_eq!(cell["units"]["fork_latency"], "ms");
+        let parts = value("read.cpu_user") + value("read.cpu_system");
+        assert!((value("read.cpu") - parts).abs() < 1e-9);
+    }
+    // One axis and several metrics: one table of all of them.
+    assert!(
+        ran.out.contains("io=one") && ran.out.contains("ratio %"),
+        "{}",
+        ran.out
+    );
+    assert!(ran.out.contains("restart.duration (s)"), "{}", ran.out);
+    let results = report["results"][0]["metrics"].as_array().unwrap();
+    assert_eq!(results.len(), 6);
+}
+
+#[test]
+fn phases_that_fail_say_which_and_why() {
+    let failing = |from: &str, to: &str, said: &str| {
+        assert!(PLAN.contains(from), "{from}");
+        let plan = PLAN.replace(from, to);
+        let (ran, _) = matrix(&plan, &["--set", "experiment.retries=0"]);
+        assert_eq!(ran.code, 0, "{ran:#?}");
+        assert!(ran.out.contains(said), "{said}: {ran:#?}");
+    };
+    failing(
+        "length = \"300ms\"",
+        "until = \"false\"\ntimeout = \"300ms\"",
+        "phase `read`: it was not over after 300ms",
+    );
+    failing(
+        "latest_fork_usec",
+        "no_such_field",
+        "metric `fork_latency`: INFO has no field",
+    );
+    failing(
+        "smaps = \"Rss\"",
+        "smaps = \"Rss_\"",
+        "smaps_rollup has no line",
+    );
+    failing(
+        "redis-cli -s {socket} bgsave",
+        "false",
+        "(phase `save`) exited with code 1",
+    );
+    failing(
+        "redis-cli -s {socket} bgsave",
+        "redis-cli -s {socket} shutdown nosave",
+        "the server exited with code 0",
+    );
+}
+
+#[test]
+fn plans_with_impossible_phases_are_refused() {
+    for (from, to, key) in [
+        (
+            "length = \"300ms\"",
+            "length = \"300ms\"\nuntil = \"true\"",
+            "phase.1.length",
+        ),
+        (
+            "phase = \"save\"",
+            "phase = \"write\"",
+            "metric.fork_latency.phase",
+        ),
+        ("{socket} bgsave", "{sokket} bgsave", "phase.2.command"),
+    ] {
+        let (ran, _) = matrix(&PLAN.replace(from, to), &[]);
+        assert_eq!(ran.code, 2, "{ran:#?}");
+        assert!(ran.err.contains(key), "{key}: {ran:#?}");
+    }
+}
