@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 
 use crate::executor::{Cancel, Supervisor};
 
+use super::disturbance::{Entitled, Watch};
 use super::error::TrialError;
 use super::job::{ServerWorkload, TrialJob};
 use super::loading;
-use super::machine::MachineTicks;
 use super::outcome::{TrialResult, WindowResult};
 use super::server::RunningServer;
 use super::usage::UsageDelta;
@@ -41,7 +41,7 @@ pub fn run(
         ops: 0,
         usage: UsageDelta::default(),
     };
-    let ticks = MachineTicks::now();
+    let watch = Watch::begin(job.subject_cpus.as_slice());
     let last = workload.phases.last().map(|phase| phase.name.as_str());
     for phase in &workload.phases {
         let read = |of: &crate::plan::MetricSpec| {
@@ -65,7 +65,10 @@ pub fn run(
         measured.usage.page_faults += seen.usage.page_faults;
         metrics.extend(seen.metrics(&phase.name));
     }
-    let disturbance = MachineTicks::now().since(&ticks);
+    let disturbance = watch.end(Entitled {
+        subject_ns: measured.usage.cpu_ns(),
+        own_ns: 0,
+    });
     server.stop()?;
     measured.ops = measured.ops.max(1);
     Ok(TrialResult {
