@@ -51,6 +51,8 @@ impl Log {
     fn line(&mut self, line: &SearchedLine) {
         let last = line.classes.len().saturating_sub(1);
         let mut before = 0.0;
+        let mut good = Vec::new();
+        let mut bad = Vec::new();
         for (at, class) in line.classes.iter().enumerate() {
             before += class.probability;
             // Whether the step is at this class or before it.
@@ -58,7 +60,17 @@ impl Log {
                 Some(culprit) => at >= culprit,
                 None => at == last || at > 0 && before > 0.5,
             };
-            self.class(class, is_bad, before);
+            match is_bad && !class.skipped {
+                true => bad.push((class, before)),
+                false => good.push((class, before)),
+            }
+        }
+        // To git the last one that was called bad is the bad one: the oldest comes last.
+        for (class, before) in bad.into_iter().rev() {
+            self.class(class, true, before);
+        }
+        for (class, before) in good {
+            self.class(class, false, before);
         }
     }
 

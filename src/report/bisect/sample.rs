@@ -144,9 +144,9 @@ fn the_log_calls_classes_by_where_the_culprit_is() {
         [
             "git bisect start",
             &of("bad", "a"),
+            &of("bad", "d"),
             &of("bad", "b"),
             &of("skip", "c"),
-            &of("bad", "d"),
         ]
     );
     assert!(log.contains("# first bad commit: [bbbb"));

@@ -158,7 +158,7 @@ impl Page {
                 let _ = writeln!(out, "{} {line}", pad(name, 8));
             }
         }
-        if report.culprit.is_none()
+        if report.outcome == BisectOutcome::Undecided
             && let Some(line) = report.lines.last()
         {
             let mut ranked: Vec<&Belief> = line.classes.iter().collect();
