@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::profile::{Profile, canonical_name};
+use crate::profile::{FunctionId, Profile, canonical_name};
 use crate::repo::{FileChange, Hunk};
 use crate::report::{Explanation, Touched};
 use crate::verdict::{FunctionNote, FunctionStatus, FunctionVerdict};
@@ -17,13 +17,14 @@ struct Place {
     lines: [u32; 2],
 }
 
-/// Ranks the flagged functions: those whose lines the diff touches first, then by the size of their
-/// change.
+/// Ranks the flagged functions: the one that was looked for, those whose lines the diff touches, then
+/// by the size of their change.
 pub fn explain(
     functions: &[FunctionVerdict],
     parent: &[&Profile],
     culprit: &[&Profile],
     changes: &[FileChange],
+    target: Option<&FunctionId>,
 ) -> Vec<Explanation> {
     let [before, after] = [parent, culprit].map(places);
     let mut explained: Vec<Explanation> = functions
@@ -48,14 +49,18 @@ pub fn explain(
                 change_points: cost.change_points,
                 change_pct: cost.change_pct,
                 touched,
-                file: file.or_else(|| place.map(|place| place.file.clone())),
+                file: file.or_else(|| place.map(|place| in_tree(&place.file).to_owned())),
                 lines: place.map(|place| place.lines),
             }
         })
         .collect();
     explained.sort_by(|a, b| {
         let size = |e: &Explanation| e.change_points.abs();
-        (a.touched.cmp(&b.touched))
+        let is_other = |e: &Explanation| {
+            target.is_none_or(|id| id.name != e.function || id.module != e.module)
+        };
+        (is_other(a).cmp(&is_other(b)))
+            .then(a.touched.cmp(&b.touched))
             .then(size(b).total_cmp(&size(a)))
             .then_with(|| a.function.cmp(&b.function))
     });
@@ -119,6 +124,14 @@ fn touched(place: &Place, changes: &[FileChange], is_gone: bool) -> (Touched, Op
     match change.hunks.iter().any(touches) {
         true => (Touched::Lines, Some(path)),
         false => (Touched::File, Some(path)),
+    }
+}
+
+/// A file's name as the tree has it, where it was built from the tree.
+fn in_tree(named: &str) -> &str {
+    match named.rsplit_once("/build/source/") {
+        Some((_, path)) => path,
+        None => named,
     }
 }
 

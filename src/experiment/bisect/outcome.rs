@@ -13,6 +13,7 @@ use crate::report::{
     CompareReport, CulpritReport, End, Explanation, FurtherCulprit, MeasuredKind, MeasuredValue,
     Profiles, SearchedLine, SkippedCommit, TrialCounts,
 };
+use crate::stats::mean;
 use crate::trial::Machine;
 
 use super::certify::arms_of;
@@ -54,8 +55,16 @@ pub fn compose(
     let is_pass_fail = searcher.response == Response::PassFail;
     // A share of a gap that is mostly noise says nothing.
     let has_gap = gap.mean.abs() > (3.0 * gap.error).max(1e-6);
-    let share = |step: f64| (has_gap && !is_pass_fail).then(|| 100.0 * step / gap.mean);
-    let explained: f64 = found.iter().map(|found| found.culprit.step.mean).sum();
+    let shares: Vec<Option<f64>> = found
+        .iter()
+        .map(|found| match &scene.request.measured {
+            Measured::Script { .. } => None,
+            _ if !has_gap => None,
+            Measured::Metric { .. } => Some(100.0 * found.culprit.step.mean / gap.mean),
+            Measured::Function { .. } => cost_share(&searcher.searched, found),
+        })
+        .collect();
+    let explained: Option<f64> = shares.iter().copied().sum();
     let sign = if scene.ends.swapped && is_pass_fail {
         -1.0
     } else {
@@ -67,10 +76,11 @@ pub fn compose(
     };
     let culprits: Vec<(CulpritReport, CertificateReport)> = found
         .iter()
-        .map(|found| {
+        .zip(&shares)
+        .map(|(found, share)| {
             let of = &searcher.searched[found.line];
             let mut culprit = culprit_report(of, found, change(&found.culprit.step));
-            culprit.share_of_gap_pct = share(found.culprit.step.mean);
+            culprit.share_of_gap_pct = *share;
             (culprit, certificate_report(searcher, found))
         })
         .collect();
@@ -83,7 +93,7 @@ pub fn compose(
     let (culprit, certificate) = first.unzip();
     let unexplained_pct = match found.is_empty() {
         true => None,
-        false => share(explained).map(|explained| 100.0 - explained),
+        false => explained.map(|explained| 100.0 - explained),
     };
     let (good, bad) = match scene.ends.swapped {
         true => (&scene.ends.new, &scene.ends.old),
@@ -210,6 +220,22 @@ fn measured(scene: &Scene<'_>, searcher: &Searcher<'_, '_>) -> MeasuredValue {
     }
 }
 
+/// The part of the gap that a step of a function's cost makes, in per cent. Of costs and not of their
+/// logarithms: that of a function which is not there is as good as any small number.
+fn cost_share(searched: &[Searched], found: &Found) -> Option<f64> {
+    let level = |line: usize, class: usize| {
+        let trials = searched.get(line)?.field.search.trials().iter();
+        let of_class = trials.filter(|trial| trial.class == class);
+        let costs: Vec<f64> = of_class.map(|trial| trial.value.exp()).collect();
+        (!costs.is_empty()).then(|| mean(&costs))
+    };
+    let last = searched.first()?.field.classes().len() - 1;
+    let suspects = &found.culprit.suspects;
+    let step = level(found.line, *suspects.classes.end())? - level(found.line, suspects.parent)?;
+    let share = 100.0 * step / (level(0, last)? - level(0, 0)?);
+    share.is_finite().then_some(share)
+}
+
 fn culprit_report(searched: &Searched, found: &Found, change: ChangeReport) -> CulpritReport {
     let classes = searched.field.classes();
     let suspects = &found.culprit.suspects;
@@ -333,7 +359,14 @@ fn compared(
             .filter_map(|trial: &MeasuredTrial| trial.profile.as_ref())
             .collect()
     };
-    let explanation = explain(&comparison.functions, &of_arm(0), &of_arm(1), &changes);
+    let target = searcher.meter.function();
+    let explanation = explain(
+        &comparison.functions,
+        &of_arm(0),
+        &of_arm(1),
+        &changes,
+        target,
+    );
     Ok((Some(comparison), explanation, profiles))
 }
 

@@ -133,6 +133,19 @@ pub(super) fn change(measured: &MeasuredValue, change: &ChangeReport) -> String 
         MeasuredKind::Script => text.replace(" %", " points"),
         _ => text,
     };
+    // Beyond that, a factor says more.
+    let factor = |pct: f64| format!("×{:.0}", 1.0 + pct / 100.0);
+    if change.change_pct >= FACTOR_PCT && measured.kind != MeasuredKind::Script {
+        return match change.ci95_pct {
+            Some([low, high]) => format!(
+                "{} ({} to {})",
+                factor(change.change_pct),
+                factor(low),
+                factor(high)
+            ),
+            None => factor(change.change_pct),
+        };
+    }
     match change.ci95_pct {
         Some(ci) => unit(format!(
             "{} ({})",
@@ -142,6 +155,9 @@ pub(super) fn change(measured: &MeasuredValue, change: &ChangeReport) -> String 
         None => unit(number::change(change.change_pct)),
     }
 }
+
+/// A rise in per cent from which on it is written as a factor.
+const FACTOR_PCT: f64 = 900.0;
 
 fn quoted(culprit: &CulpritReport) -> String {
     let subject = culprit.subject_lines.first().map_or("", String::as_str);
