@@ -231,6 +231,39 @@ fn a_program_in_another_root_is_read_there() {
     assert!(modules.iter().any(|module| module.path == "/program"));
 }
 
+/// How often all threads of a process have gone to sleep.
+fn sleeps(pid: u32) -> u64 {
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap();
+    let of_task = |status: String| -> u64 {
+        let mut lines = status.lines();
+        let line = lines.find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+        line.unwrap().trim().parse().unwrap()
+    };
+    tasks
+        .flatten()
+        .filter_map(|task| std::fs::read_to_string(task.path().join("status")).ok())
+        .map(of_task)
+        .sum()
+}
+
+#[test]
+fn a_target_that_is_idle_wakes_the_sampler_seldom() {
+    let truth = Truth::new();
+    let idle = Running::start(Command::new("sleep").arg("60"));
+    let sampler = Running::start(
+        Command::new(env!("CARGO_BIN_EXE_perfblame"))
+            .args(["record", "-o", "out.folded", "-p", &idle.pid().to_string()])
+            .current_dir(truth.path(".")),
+    );
+    std::thread::sleep(std::time::Duration::from_millis(2500));
+    let (before, from) = (sleeps(sampler.pid()), std::time::Instant::now());
+    std::thread::sleep(std::time::Duration::from_secs(3));
+    let more = sleeps(sampler.pid()) - before;
+    // A look a second; the rest is room for what the kernel makes a process wait for.
+    let most = 3.0 * from.elapsed().as_secs_f64() + 3.0;
+    assert!(more as f64 <= most, "{more} times, {most} at most");
+}
+
 #[test]
 fn nothing_but_the_command_is_sampled() {
     let truth = Truth::new();

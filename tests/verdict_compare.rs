@@ -210,6 +210,24 @@ fn a_new_function_is_a_regression_and_a_gone_one_is_not() {
 }
 
 #[test]
+fn what_has_no_name_is_never_flagged() {
+    let with = |name| {
+        let mut program = program();
+        program.push(function(name, 0, 60.0, 120.0));
+        compared(&program, 10, 7)
+    };
+    assert_eq!(
+        named(&with("named"), "named").self_cost.verdict,
+        Verdict::Regressed
+    );
+    let comparison = with("[unknown]");
+    let unknown = named(&comparison, "[unknown]");
+    assert!(!unknown.self_cost.verdict.is_flagged());
+    assert!(!unknown.inclusive.verdict.is_flagged());
+    assert_eq!(unknown.self_cost.p_adjusted, None);
+}
+
+#[test]
 fn a_renamed_function_has_moved() {
     let mut program = program();
     program.push(function("old", 20, 40.0, 0.0));

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::code_map::{CodeMap, Region};
 use super::context_tree::ContextTree;
 use super::fast_hash::FastHash;
+use super::interned::{FrameTable, Names};
 use super::modules::{KERNEL, ModuleTable, UNKNOWN};
 use super::procfs;
 use super::record::{CpuMode, Layout, Mmap, Record, Sample, UserState, parse};
@@ -108,10 +109,10 @@ impl Folder {
     pub fn sizes(&self) -> [usize; 6] {
         [
             self.stacks.nodes(),
-            self.frames.places.len(),
+            self.frames.len(),
             self.threads.len(),
             self.processes.len(),
-            self.thread_names.names.len(),
+            self.thread_names.len(),
             self.modules.len(),
         ]
     }
@@ -364,56 +365,4 @@ fn registers(user: &UserState<'_>) -> Registers {
 fn registers(user: &UserState<'_>) -> Registers {
     let [fp, lr, sp, pc] = user.registers;
     Registers { pc, sp, fp, lr }
-}
-
-/// Distinct frames.
-#[derive(Debug, Default)]
-pub struct FrameTable {
-    places: Vec<(u32, u64)>,
-    index: HashMap<(u32, u64), u32, FastHash>,
-}
-
-impl FrameTable {
-    /// Returns the index of a module and address.
-    pub fn intern(&mut self, place: (u32, u64)) -> u32 {
-        *self.index.entry(place).or_insert_with(|| {
-            self.places.push(place);
-            self.places.len() as u32 - 1
-        })
-    }
-
-    /// Returns module and address of every frame, by index.
-    pub fn into_places(self) -> Vec<(u32, u64)> {
-        self.places
-    }
-}
-
-/// Distinct names.
-#[derive(Debug, Default)]
-pub struct Names {
-    names: Vec<String>,
-    index: HashMap<Vec<u8>, u32>,
-}
-
-impl Names {
-    /// Returns the index of a name.
-    pub fn intern(&mut self, name: &[u8]) -> u32 {
-        if let Some(at) = self.index.get(name) {
-            return *at;
-        }
-        let at = self.names.len() as u32;
-        self.names.push(match name {
-            b"" => "[unknown]".to_owned(),
-            _ => String::from_utf8_lossy(name).into_owned(),
-        });
-        self.index.insert(name.to_vec(), at);
-        at
-    }
-
-    /// Returns a name.
-    pub fn get(&self, at: u32) -> &str {
-        self.names
-            .get(at as usize)
-            .map_or("[unknown]", String::as_str)
-    }
 }

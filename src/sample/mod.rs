@@ -17,6 +17,7 @@ mod event;
 mod fast_hash;
 mod finish;
 mod fold;
+mod interned;
 mod launch;
 mod merge;
 mod modules;
