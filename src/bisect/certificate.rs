@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::conclusion::Estimate;
+use super::hypotheses::Hypothesis;
 use super::observation::Trial;
 use super::setup::{Change, Response};
 use crate::stats::{blocks_to_detect, blocks_to_reach, mean, sign_flip_p, variance};
@@ -76,19 +77,59 @@ pub(super) fn judge(
 }
 
 /// Chance that a certificate of a true culprit succeeds, as far as the search knows its step.
-const POWER: f64 = 0.95;
+const POWER: f64 = 0.9;
 
 /// Most blocks of one attempt.
 const MOST_BLOCKS: u32 = 200;
 
-/// Blocks of an attempt at `alpha`, where the step and the deviation of a block's difference are
-/// as the search has them.
-pub(super) fn blocks(step: f64, deviation: f64, alpha: f64) -> u32 {
+/// Blocks of an attempt at `alpha`, where the step and the noise are as the hypothesis has them.
+pub(super) fn blocks(response: Response, hypothesis: &Hypothesis, alpha: f64) -> u32 {
     let floor = blocks_to_reach(alpha);
-    let wanted = if deviation > 0.0 {
-        blocks_to_detect(step, deviation, alpha, POWER).unwrap_or(MOST_BLOCKS)
-    } else {
-        floor
+    let most = MOST_BLOCKS.max(floor);
+    let wanted = match response {
+        Response::Value(_) => {
+            let step = hypothesis.high.mean - hypothesis.low.mean;
+            let deviation = (hypothesis.low.noise + hypothesis.high.noise).sqrt();
+            if deviation > 0.0 {
+                blocks_to_detect(step, deviation, alpha, POWER).unwrap_or(most)
+            } else {
+                floor
+            }
+        }
+        Response::PassFail => {
+            let (low, high) = (hypothesis.low.mean, hypothesis.high.mean);
+            (floor..most)
+                .find(|n| pass_fail_power(*n, low, high, alpha) >= POWER)
+                .unwrap_or(most)
+        }
     };
-    wanted.clamp(floor, MOST_BLOCKS.max(floor))
+    wanted.clamp(floor, most)
+}
+
+/// Chance that `n` blocks of pass/fail reach `alpha`, with chances to fail of the parent and the
+/// culprit: blocks whose trials differ decide, as in McNemar's exact test.
+fn pass_fail_power(n: u32, parent: f64, culprit: f64, alpha: f64) -> f64 {
+    let (worse, better) = (culprit * (1.0 - parent), parent * (1.0 - culprit));
+    let same = (1.0 - worse - better).max(0.0);
+    let mut power = 0.0;
+    // Ways to draw: n! / (w! b! s!) worse^w better^b same^s.
+    for differ in blocks_to_reach(alpha)..=n {
+        for b in 0..=differ / 2 {
+            // Two-sided, so twice the tail of the binomial with chance 1/2.
+            let tail: f64 = (0..=b).map(|i| choose(differ, i)).sum();
+            if 2.0 * tail / 2f64.powi(differ as i32) > alpha {
+                break;
+            }
+            power += choose(n, differ)
+                * choose(differ, b)
+                * worse.powi((differ - b) as i32)
+                * better.powi(b as i32)
+                * same.powi((n - differ) as i32);
+        }
+    }
+    power
+}
+
+fn choose(n: u32, k: u32) -> f64 {
+    (0..k).fold(1.0, |c, i| c * f64::from(n - i) / f64::from(i + 1))
 }

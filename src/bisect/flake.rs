@@ -9,9 +9,9 @@ use super::hypotheses::{Hypotheses, Hypothesis, Level, measured};
 use super::observation::Trial;
 
 /// Prior of the chance to fail below the step.
-const LOW: [f64; 2] = [0.3, 2.7];
+const LOW: [f64; 2] = [0.5, 1.5];
 /// Prior of the chance to fail from the step on.
-const HIGH: [f64; 2] = [2.7, 0.3];
+const HIGH: [f64; 2] = [1.5, 0.5];
 
 /// Weights the hypotheses by trials whose value is 1 for a fail and 0 for a pass.
 pub(super) fn hypotheses(trials: &[Trial]) -> Hypotheses {
@@ -61,4 +61,29 @@ fn side(prior: [f64; 2], [fails, passes]: [f64; 2]) -> (Level, f64) {
         noise: mean * (1.0 - mean),
     };
     (level, ln_beta(a, b) - ln_beta(prior[0], prior[1]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bisect::observation::Purpose;
+
+    #[test]
+    fn the_marginal_likelihood_of_beta_bernoulli() {
+        let trial = |class, value| Trial {
+            class,
+            value,
+            seconds: 0.0,
+            purpose: Purpose::Search,
+        };
+        // Two passes below and a fail above: with Beta(1/2, 3/2) below, the chance of two passes is
+        // 3/4 · 5/6; with Beta(3/2, 1/2) above, that of a fail is 3/4.
+        let both = hypotheses(&[trial(0, 0.0), trial(0, 0.0), trial(5, 1.0)]);
+        let likelihood = both.step_at(3).log_likelihood.exp();
+        assert!((likelihood - 0.75 * 5.0 / 6.0 * 0.75).abs() < 1e-12);
+        // No step: 3/4 · 5/6, then a fail after two passes: (1/2) / (2 + 2).
+        let none = both.none.log_likelihood.exp();
+        assert!((none - 0.75 * 5.0 / 6.0 / 8.0).abs() < 1e-12);
+        assert!((both.step_at(3).low.mean - 0.5 / 4.0).abs() < 1e-12);
+    }
 }

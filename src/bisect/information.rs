@@ -43,7 +43,6 @@ pub(super) struct Information {
     /// For each class: hypotheses with the step above it, and those with the step not above it.
     low: Vec<Group>,
     high: Vec<Group>,
-    none: Group,
 }
 
 impl Information {
@@ -62,20 +61,45 @@ impl Information {
             low[k] = sum;
             sum.add(posterior.mass[k], by_class[k].low);
         }
-        let mut none = Group::default();
-        none.add(posterior.no_step, hypotheses.none.low);
         Self {
             response,
             low,
             high,
-            none,
+        }
+    }
+
+    /// More bits than any number of trials of a class can tell.
+    pub fn bound(&self, class: usize) -> f64 {
+        [self.low[class], self.high[class]]
+            .iter()
+            .map(|g| g.probability)
+            .filter(|p| *p > 0.0)
+            .map(|p| -p * p.log2())
+            .sum()
+    }
+
+    /// Bits of a trial of a class beside one of an endpoint: their difference has the noise of two
+    /// trials, but nothing of the machine's drift, which makes up most of a level's doubt where it
+    /// is large.
+    pub fn bits_with_anchor(&self, class: usize) -> f64 {
+        let against_anchor = |group: Group| Group {
+            variance: 0.0,
+            noise: 2.0 * group.noise,
+            ..group
+        };
+        match self.response {
+            Response::PassFail => 0.0,
+            Response::Value(_) => normal_bits(
+                &[self.low[class], self.high[class]].map(against_anchor),
+                1.0,
+            ),
         }
     }
 
     /// Bits of `trials` trials of a class: the mutual information of the hypothesis group and the
     /// outcome.
     pub fn bits(&self, class: usize, trials: usize) -> f64 {
-        let groups = [self.low[class], self.high[class], self.none];
+        let groups = [self.low[class], self.high[class]];
         match self.response {
             // Trials after the first tell less; that is left out, as it only ranks.
             Response::PassFail => trials as f64 * pass_fail_bits(&groups),
@@ -96,14 +120,14 @@ fn binary_entropy(p: f64) -> f64 {
 }
 
 /// Nodes and weights of the trapezium rule on a standard normal, from -4 to 4.
-const NODES: usize = 17;
+const NODES: usize = 11;
 
 /// `Σ p ∫ f log2(f / Σ p f)`, each integral by the trapezium rule over its own normal density.
 fn normal_bits(groups: &[Group], trials: f64) -> f64 {
     let mut normals = [(0.0, 0.0, 1.0); 3];
     let mut count = 0;
     for group in groups {
-        if group.probability > 1e-9 && count < normals.len() {
+        if group.probability > 1e-6 && count < normals.len() {
             let (mean, variance) = group.normal(trials);
             normals[count] = (group.probability, mean, variance.max(1e-300).sqrt());
             count += 1;

@@ -16,7 +16,7 @@ use super::setup::Change;
 use crate::stats::t_two_sided;
 
 /// Grid of the drift's variance per hour over the noise's, with prior weights.
-const DRIFTS: [(f64, f64); 3] = [(0.0, 0.5), (0.5, 0.3), (4.0, 0.2)];
+const DRIFTS: [(f64, f64); 3] = [(0.0, 0.8), (0.5, 0.14), (4.0, 0.06)];
 
 /// Grid of the step's prior deviation in run deviations, with prior weights.
 const STEPS: [(f64, f64); 5] = [
@@ -255,4 +255,117 @@ impl Whitened {
 fn upper(t: f64, df: f64) -> f64 {
     let tail = t_two_sided(t, df.max(1.0)) / 2.0;
     if t > 0.0 { 1.0 - tail } else { tail }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bisect::observation::Purpose;
+
+    fn trials(values: &[(usize, f64)]) -> Vec<Trial> {
+        let trial = |(i, (class, value)): (usize, &(usize, f64))| Trial {
+            class: *class,
+            value: *value,
+            seconds: 1800.0 * i as f64,
+            purpose: Purpose::Search,
+        };
+        values.iter().enumerate().map(trial).collect()
+    }
+
+    /// `∫∫ σ^-(n-1) exp(-SS(Δ)/2σ²) N(Δ; 0, τ²σ²) / σ² dΔ dσ²` by the rectangle rule, where SS is
+    /// the sum of squares around the mean after taking off the step; without a step for `None`.
+    fn integrated(values: &[(usize, f64)], step_at: Option<usize>, tau: f64) -> f64 {
+        let n = values.len() as f64;
+        let squares = |step: f64| {
+            let rest: Vec<f64> = values
+                .iter()
+                .map(|(c, y)| y - step * f64::from(u8::from(step_at.is_some_and(|k| *c >= k))))
+                .collect();
+            let mean = rest.iter().sum::<f64>() / n;
+            rest.iter().map(|r| (r - mean).powi(2)).sum::<f64>()
+        };
+        let mut sum = 0.0;
+        for i in -1200..=800 {
+            // A grid in ln σ, on which dσ²/σ² is 2 d(ln σ).
+            let sigma = (0.01 * f64::from(i)).exp();
+            let scale =
+                |ss: f64| sigma.powf(1.0 - n) * (-0.5 * ss / (sigma * sigma)).exp() * 2.0 * 0.01;
+            if step_at.is_none() {
+                sum += scale(squares(0.0));
+                continue;
+            }
+            for j in -400..=400 {
+                let u = 0.02 * f64::from(j);
+                let density = (-0.5 * u * u).exp() / (2.0 * std::f64::consts::PI).sqrt();
+                sum += scale(squares(u * tau * sigma)) * density * 0.02;
+            }
+        }
+        sum
+    }
+
+    #[test]
+    fn the_marginal_likelihood_against_numerical_integration() {
+        let values = [(0, 1.0), (9, 2.1), (0, 0.7), (9, 1.8), (4, 1.2), (4, 1.5)];
+        let trials = trials(&values);
+        let measured = measured(&trials);
+        let sums = Whitened::new(&trials, &measured, 0.0, 0.0);
+        for tau in [1.0, 3.0] {
+            for (gap, class) in [(1, 2), (2, 7)] {
+                let exact = sums.step(gap, tau, Change::Any, 0.0).log_likelihood
+                    - sums.no_step(0.0).log_likelihood;
+                let numerical =
+                    integrated(&values, Some(class), tau) / integrated(&values, None, tau);
+                assert!(
+                    (exact - numerical.ln()).abs() < 1e-6,
+                    "{tau} {class}: {exact} {}",
+                    numerical.ln()
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn whitening_is_the_inverse_of_the_covariance() {
+        // Two trials half an hour apart, a drift of 2 σ² an hour: V = [[1, 0], [0, 2]].
+        let sums = Whitened::new(&trials(&[(0, 3.0), (1, 4.0)]), &[0, 1], 2.0, 1800.0);
+        assert!((sums.log_det - 2f64.ln()).abs() < 1e-12);
+        assert!((sums.one_one - 1.5).abs() < 1e-12);
+        assert!((sums.one_y - (3.0 + 2.0)).abs() < 1e-12);
+        assert!((sums.y_y - (9.0 + 8.0)).abs() < 1e-12);
+        assert!((sums.step_step[1] - 0.5).abs() < 1e-12);
+        // Three: the covariance of the drift at the last two is that of the earlier one.
+        let sums = Whitened::new(
+            &trials(&[(0, 0.0), (0, 1.0), (1, 0.0)]),
+            &[0, 1],
+            2.0,
+            3600.0,
+        );
+        // V = [[1,0,0],[0,2,1],[0,1,3]], whose inverse's lower block is [[3,-1],[-1,2]] / 5.
+        assert!((sums.log_det - 5f64.ln()).abs() < 1e-12);
+        assert!((sums.y_y - 0.6).abs() < 1e-12);
+        assert!((sums.one_y - 0.4).abs() < 1e-12);
+        assert!((sums.step_y[1] + 0.2).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_fall_is_no_rise() {
+        let values = [(0, 2.0), (9, 1.0), (0, 2.1), (9, 1.1), (0, 1.9), (9, 0.9)];
+        let [rise, fall] = [Change::Rise, Change::Fall].map(|change| {
+            hypotheses(&trials(&values), change, 0.0)
+                .step_at(5)
+                .log_likelihood
+        });
+        assert!(fall > rise + 5.0, "{fall} {rise}");
+    }
+
+    #[test]
+    fn scale_and_origin_do_not_matter() {
+        let values = [(0, 1.0), (9, 2.1), (0, 0.7), (9, 1.8), (4, 1.2), (4, 1.5)];
+        let moved = values.map(|(c, y)| (c, 1e6 + 1e3 * y));
+        let odds = |values: &[(usize, f64)]| {
+            let all = hypotheses(&trials(values), Change::Any, 9000.0);
+            all.step_at(2).log_likelihood - all.step_at(7).log_likelihood
+        };
+        assert!((odds(&values) - odds(&moved)).abs() < 1e-6);
+    }
 }

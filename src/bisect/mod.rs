@@ -7,6 +7,7 @@
 //! stored observations.
 
 mod certificate;
+mod choice;
 mod conclusion;
 mod endpoints;
 mod flake;
@@ -17,10 +18,12 @@ mod observation;
 mod posterior;
 mod search;
 mod setup;
+mod suspects;
 
 pub use certificate::Certificate;
+pub use choice::Step;
 pub use conclusion::{Conclusion, Culprit, Estimate, Suspects, Undecided};
 pub use observation::{Observation, Purpose, Trial};
 pub use posterior::Posterior;
-pub use search::{Counts, Search, Step};
+pub use search::{Counts, Search};
 pub use setup::{Change, Class, Response, Setup, Side};

@@ -51,6 +51,11 @@ impl Posterior {
         self.mass.get(classes).map_or(0.0, |m| m.iter().sum())
     }
 
+    /// Probability that there is a step.
+    pub fn step(&self) -> f64 {
+        self.mass.iter().sum()
+    }
+
     /// Entropy in bits.
     pub fn entropy(&self) -> f64 {
         self.mass

@@ -85,8 +85,8 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// The usual rules: confidence .95, α .05, at most 30 trials of each endpoint, 5 certificates,
-    /// no other limit.
+    /// The usual rules: confidence .95, α .05, at most 30 trials of each endpoint, 5 certificates
+    /// and 1000 trials of the search, no other limit.
     pub fn new(classes: Vec<Class>, response: Response, trial_seconds: f64) -> Self {
         Self {
             classes,
@@ -96,7 +96,7 @@ impl Setup {
             alpha: 0.05,
             max_endpoint_trials: 30,
             max_builds: None,
-            max_trials: None,
+            max_trials: Some(1000),
             max_certificates: 5,
             force: false,
         }
