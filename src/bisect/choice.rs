@@ -6,7 +6,7 @@ use super::conclusion::{Conclusion, Undecided};
 use super::information::Information;
 use super::observation::Purpose;
 use super::search::Search;
-use super::setup::Side;
+use super::setup::{Response, Side};
 use super::{certificate, endpoints};
 
 /// Probability of no step at which the endpoints count as alike once their trials are done.
@@ -192,7 +192,12 @@ impl Search {
         }
         let last = self.setup.classes.len() - 1;
         let (fewer, side) = if low <= high { (low, 0) } else { (high, last) };
-        (fewer < own.max(doubtful / 2)).then_some(side)
+        // A flake rate has a prior, and is learned from fewer trials.
+        let shared = match self.setup.response {
+            Response::PassFail => 0,
+            Response::Value(_) => doubtful / 2,
+        };
+        (fewer < own.max(shared)).then_some(side)
     }
 
     /// The class whose trial tells most per second, building time included. A build serves several
@@ -245,7 +250,7 @@ mod tests {
     use super::*;
     use crate::bisect::conclusion::Culprit;
     use crate::bisect::observation::{Observation, Trial};
-    use crate::bisect::setup::{Change, Class, Response, Setup};
+    use crate::bisect::setup::{Change, Class, Setup};
 
     fn setup(classes: usize) -> Setup {
         let classes = vec![Class::to_build(60.0); classes];
