@@ -3,6 +3,8 @@
 // What is outside the test functions is a test all the same.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+mod common;
+
 use std::collections::BTreeSet;
 use std::process::Command;
 
@@ -163,4 +165,49 @@ fn damaged_programs_are_no_panic() {
         let shorter = random.next_u64() as usize % program.len();
         let _ = same_functions(&damaged[..shorter], &program, &wanted);
     }
+}
+
+/// `main` hands a number on to `run`, and that to `work`, which takes that much longer.
+fn rounds(millions: u32) -> String {
+    format!(
+        "#define KEEP __attribute__((noinline, noclone))\n\
+         KEEP static unsigned work(unsigned n) {{\n\
+             unsigned x = 1;\n    for (unsigned i = 0; i < n; i++) x = x * 1664525u + 1013904223u;\n    return x;\n}}\n\
+         KEEP static unsigned run(unsigned n) {{ return work(n) + 1; }}\n\
+         int main(void) {{\n    volatile unsigned x = run({millions}u * 1000000u);\n    return x == 12345;\n}}\n"
+    )
+}
+
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn a_comparison_says_what_changed_in_unchanged_code_and_blames_what_calls_it() {
+    let repo = common::TestRepo::new();
+    let plan = "[command]\nrun = '{artifact}'\nruns = 1\nwarmup-runs = 0\nprofile-runs = 2\n\
+                [disturbance]\nrepeats = 0\n";
+    let makefile = "count: count.c\n\t$(CC) $(CFLAGS) -o $@ $<\n";
+    repo.commit(
+        "twenty",
+        &[
+            ("Makefile", makefile),
+            ("count.c", &rounds(20)),
+            ("perfblame.toml", plan),
+        ],
+    );
+    repo.commit("eighty", &[("count.c", &rounds(80))]);
+    let ran = repo.compare(&["--blocks", "8", "main~1", "main"]);
+    assert_eq!(ran.code, 1, "{ran:#?}");
+    let report = repo.report();
+    let functions = report["functions"].as_array().unwrap();
+    let notes = |name: &str| {
+        let function = functions.iter().find(|f| f["name"] == name).unwrap();
+        let flagged = &function["inclusive"]["verdict"];
+        assert_eq!(*flagged, "regressed", "{function:#}");
+        let notes = function["notes"].as_array().unwrap();
+        let kinds: Vec<&str> = notes.iter().map(|n| n["kind"].as_str().unwrap()).collect();
+        kinds.join(" ")
+    };
+    assert_eq!(notes("work"), "indirect");
+    // Their code is the cause, or may be: `main` changed, and calls `run`.
+    assert_eq!(notes("run"), "inherited");
+    assert_eq!(notes("main"), "inherited");
 }

@@ -507,3 +507,37 @@ fn a_change_far_above_is_a_cause_only_where_everything_below_it_follows() {
     assert!(run.is_regression(), "{run:?}");
     assert!(!regressions(&comparison).is_empty());
 }
+
+#[test]
+fn a_metric_that_jumps_by_pages_does_not_hide_a_change() {
+    let page = 4096.0;
+    let jumps = [page, -page, page, page, -page, -page];
+    let arm = |slower: f64, with_jumps: bool| -> Vec<TrialMeasurement> {
+        (0..6)
+            .map(|block: u32| {
+                let noise = [0.02, -0.01, 0.03, 0.0, -0.02, 0.01][block as usize];
+                let jump = if with_jumps {
+                    jumps[block as usize]
+                } else {
+                    0.0
+                };
+                TrialMeasurement {
+                    block,
+                    profiled_ops: 0.0,
+                    profiled_cpu_ns: 0.0,
+                    metrics: BTreeMap::from([
+                        (
+                            "throughput".to_owned(),
+                            1e5 * slower * (1.0 + slower * noise),
+                        ),
+                        ("rss".to_owned(), 3e6 + jump),
+                    ]),
+                    functions: None,
+                }
+            })
+            .collect()
+    };
+    let comparison = compare(&arm(1.0, false), &arm(0.8, true), &Judging::default());
+    assert_eq!(comparison.throughput.verdict, Verdict::Regressed);
+    assert!(!comparison.metrics[0].verdict.is_flagged());
+}

@@ -16,6 +16,7 @@ fn main() {
     let mut arguments = std::env::args().skip(1);
     let runs = arguments.next().and_then(|a| a.parse().ok());
     let seed = arguments.next().and_then(|a| a.parse().ok());
+    let only = arguments.next();
     let size = Size {
         runs: runs.unwrap_or(2000),
         seed: seed.unwrap_or(1),
@@ -30,7 +31,8 @@ fn main() {
         }),
         ("Time to judge", &|| speed::print(size.seed)),
     ];
-    for (title, print) in sections {
+    let wanted = |title: &str| only.as_ref().is_none_or(|only| title.contains(only));
+    for (title, print) in sections.into_iter().filter(|(title, _)| wanted(title)) {
         println!("\n## {title}\n");
         let started = Instant::now();
         print();

@@ -79,7 +79,7 @@ impl Hypotheses {
         judging: &Judging,
     ) -> Self {
         let mut family = Self {
-            all: metrics.iter().map(|m| m.hypothesis(1.0)).collect(),
+            all: metrics.iter().map(|m| m.hypothesis(judging)).collect(),
             ..Self::default()
         };
         if let Some(costs) = costs {

@@ -14,6 +14,7 @@
 use super::costs::{Costs, Kind};
 use super::functions::Rules;
 use super::hypotheses::{Hypotheses, Tested};
+use super::inherited::EXPLAINED;
 use super::model::{CodeComparison, FunctionNote, FunctionVerdict};
 use super::relations::Relations;
 use crate::profile::FunctionId;
@@ -54,12 +55,16 @@ impl<'a> Code<'a> {
         }
     }
 
-    /// Adds [`FunctionNote::Indirect`] where a flagged function's own cost is all that changed of
-    /// it. `functions` stand in the order of [`Costs::ids`].
+    /// Adds [`FunctionNote::Indirect`] where most of what changed of a flagged function is its own
+    /// cost. `functions` stand in the order of [`Costs::ids`].
     pub fn note(&self, functions: &mut [FunctionVerdict], gate: f64) {
         for (f, function) in functions.iter_mut().enumerate() {
-            let callees = function.inclusive.change_points - function.self_cost.change_points;
-            let is_its_own = !function.inclusive.verdict.is_flagged() || callees.abs() < gate;
+            let own = function.self_cost.change_points.abs();
+            let inclusive = function.inclusive.change_points.abs();
+            // Interrupts land in every function, and are callees of its.
+            let is_its_own = !function.inclusive.verdict.is_flagged()
+                || own >= EXPLAINED * inclusive
+                || (inclusive - own).abs() < gate;
             if self.is_same[f] && !self.is_near_change[f] && function.is_flagged() && is_its_own {
                 function.notes.push(FunctionNote::Indirect);
             }

@@ -3,8 +3,8 @@
 use super::model::{CostVerdict, FunctionNote, FunctionVerdict};
 use super::relations::Relations;
 
-/// Part of a change that flagged callees must explain for it to be theirs.
-const EXPLAINED: f64 = 0.5;
+/// Part of a change that something must explain for the change to be its.
+pub const EXPLAINED: f64 = 0.5;
 
 /// Adds [`FunctionNote::Inherited`] where it holds. Where all the functions that a change comes
 /// from are excused themselves, so is the change; if they are indirect, only where `carries` says

@@ -82,14 +82,19 @@ impl MetricData {
     }
 
     /// The hypothesis that the metric did not change, for the family.
-    pub fn hypothesis(&self, weight: f64) -> Hypothesis {
+    ///
+    /// A quarter of the margin counts as noise of one block. A metric that jumps by whole pages has
+    /// differences of one size, which in some pattern of signs are all alike: without any noise that
+    /// pattern would beat every change there is.
+    pub fn hypothesis(&self, judging: &Judging) -> Hypothesis {
+        let floor = self.of_pct(judging.margin_pct) / 4.0;
         Hypothesis {
             differences: self.differences.clone(),
             measured: self.measured(),
-            prior_df: 0.0,
-            prior_variance: 0.0,
+            prior_df: if floor > 0.0 { 1.0 } else { 0.0 },
+            prior_variance: floor * floor,
             least_effect: 0.0,
-            weight,
+            weight: 1.0,
         }
     }
 
