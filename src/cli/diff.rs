@@ -71,6 +71,13 @@ pub fn run(args: Args) -> anyhow::Result<Exit> {
     );
     write_atomically(&args.output, svg.as_bytes())?;
     eprintln!("{subtitle}");
+    if tree.too_deep > 0 {
+        eprintln!(
+            "warning: {} frames are deeper than {} and are not drawn",
+            tree.too_deep,
+            diff::MAX_DEPTH
+        );
+    }
     if let Some(runs) = &judgement {
         let lines: Vec<String> = runs
             .changed()

@@ -110,7 +110,8 @@ fn row(experiment: &Experiment) -> [String; 6] {
     let sides: Vec<String> = sides.into_iter().flatten().map(short).collect();
     [
         experiment.id.clone(),
-        experiment.created_local.clone(),
+        // Without seconds.
+        experiment.created_local.chars().take(16).collect(),
         experiment.kind.clone(),
         sides.join(".."),
         experiment.state.as_str().to_owned(),

@@ -61,7 +61,8 @@ fn profile_of(path: &Path, bytes: &[u8]) -> anyhow::Result<Profile> {
     let recording = perf_data::read(bytes).with_context(|| named(path))?;
     let profile = named_addresses(recording);
     for warning in &profile.accounting.warnings {
-        eprintln!("warning: {}: {warning}", path.display());
+        let text = format!("warning: {}: {warning}", path.display());
+        eprintln!("{}", super::exit::shown(&text));
     }
     Ok(profile)
 }

@@ -87,9 +87,11 @@ pub fn run(args: &Args, global: &GlobalArgs) -> anyhow::Result<Exit> {
             let profiles = profiles_of(&store, &experiment.id, 0..u32::MAX)?;
             let written = write_all(out, &report, &profiles)?;
             if !global.quiet {
-                for path in written {
-                    println!("{}", path.display());
-                }
+                let paths: Vec<String> = written
+                    .iter()
+                    .map(|path| format!("{}\n", path.display()))
+                    .collect();
+                super::print(&paths.concat())?;
             }
         }
         None => {

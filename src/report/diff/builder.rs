@@ -9,7 +9,7 @@ use super::stacks::common_prefix;
 use super::tree::{DiffTree, FrameNode, FunctionRuns, Side};
 
 /// Deepest frame that is kept: beyond it a picture is higher than browsers draw.
-pub(super) const MAX_DEPTH: usize = 1_500;
+pub const MAX_DEPTH: usize = 1_500;
 
 /// A frame that the present stack has.
 struct Open {

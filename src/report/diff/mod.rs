@@ -15,6 +15,7 @@ mod stacks;
 mod svg;
 mod tree;
 
+pub use builder::MAX_DEPTH;
 pub use colour::Colour;
 pub use function::{Judged, poisson, verdicts};
 pub use saved::SavedRuns;

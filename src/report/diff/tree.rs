@@ -133,7 +133,7 @@ pub struct Source<S> {
 mod tests {
     use super::*;
     use crate::profile::format::folded::{Column, parse};
-    use crate::report::diff::builder::MAX_DEPTH;
+    use crate::report::diff::MAX_DEPTH;
 
     fn tree(base: &str, head: &str, min_share: f64) -> DiffTree {
         let run = |side, text: &'static str| Run {
