@@ -71,10 +71,9 @@ fn experiments_are_listed_latest_first() {
         lines[3].starts_with(&id) && lines[3].contains("1111111111..2222222222"),
         "{shown}"
     );
-    assert!(
-        lines[3].ends_with("done         regressed: throughput −4.2 %"),
-        "{shown}"
-    );
+    // The table is cut; the verdict's word is always there.
+    assert!(lines[3].contains("done         regressed"), "{shown}");
+    assert!(lines[3].ends_with('…'), "{shown}");
     assert_eq!(
         text(&history(repository.path(), &["-n", "1"]))
             .lines()
