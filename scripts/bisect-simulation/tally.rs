@@ -88,6 +88,7 @@ impl Tally {
             .filter_map(|b| b.first.map(|f| (f.1, f.2)))
             .collect();
         [
+            (0.0, 0.95),
             (0.95, 0.96),
             (0.96, 0.97),
             (0.97, 0.98),
