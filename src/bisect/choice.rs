@@ -20,7 +20,7 @@ const NO_CULPRIT: f64 = 0.6;
 const IN_DOUBT: f64 = 0.2;
 
 /// Part of a build's time that is put to the account of the trial that needs it: an artifact
-/// serves later trials too. Chosen by simulation: with 1 the search takes a tenth more trials, with
+/// serves later trials too. Chosen by simulation: with 1 a search takes a twentieth more trials, with
 /// 0 twice the builds where the step is small.
 const BUILD_PART: f64 = 0.25;
 
