@@ -8,7 +8,7 @@ use crate::report::html::STYLE;
 use super::model::{CellReport, MatrixReport, PairTable, Results, TableCell};
 use super::results;
 use super::scale::Scale;
-use super::text::{cell_name, change, lines_of};
+use super::text::{cell_name, change, is_one_table, lines_of};
 
 /// Renders the page.
 pub fn render(report: &MatrixReport) -> String {
@@ -31,11 +31,15 @@ pub fn render(report: &MatrixReport) -> String {
     for warning in &report.warnings {
         let _ = writeln!(out, "<p class=\"warning\">{}</p>", xml(warning));
     }
-    for (number, table) in report.tables.iter().enumerate() {
-        one_table(&mut out, number + 1, table, report);
-    }
-    for results in &report.results {
-        results_table(&mut out, results);
+    // As in the text: one table of all metrics where it says it all, else a table for each.
+    if is_one_table(report) {
+        for results in &report.results {
+            results_table(&mut out, results);
+        }
+    } else {
+        for (number, table) in report.tables.iter().enumerate() {
+            one_table(&mut out, number + 1, table, report);
+        }
     }
     for metric in &report.metrics {
         let _ = writeln!(
@@ -60,8 +64,8 @@ pub fn render(report: &MatrixReport) -> String {
 
 const OWN_STYLE: &str = "
 main { max-width: 70rem; margin: auto; padding: 1rem }
-.matrix { border-collapse: collapse; margin: .5rem 0 1rem }
-.matrix th, .matrix td { border: 1px solid currentColor; padding: .3rem .6rem; text-align: left; vertical-align: top }
+.matrix { border-collapse: collapse; margin: .5rem 0 1rem; width: auto }
+.matrix th, .matrix td { border: 1px solid currentColor !important; padding: .3rem .6rem; text-align: left; vertical-align: top; width: auto }
 .scroll { overflow-x: auto }
 .strip { width: 100%; height: auto; max-width: 46rem }
 .strip circle { fill: currentColor; fill-opacity: .45 }
@@ -91,7 +95,11 @@ fn one_table(out: &mut String, number: usize, table: &PairTable, report: &Matrix
         xml(unit.map_or("", |metric| &metric.unit))
     );
     for column in &table.columns {
-        let _ = write!(out, "<th>{}</th>", xml(column));
+        let column = match column.is_empty() {
+            true => format!("{} / {}", table.base, table.head),
+            false => column.clone(),
+        };
+        let _ = write!(out, "<th>{}</th>", xml(&column));
     }
     out.push_str("</tr>\n");
     for (row, cells) in table.rows.iter().zip(&table.cells) {

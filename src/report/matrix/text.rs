@@ -42,7 +42,7 @@ pub fn render(report: &MatrixReport) -> String {
 }
 
 /// Whether one table of all metrics says it all: there is one axis and there are several metrics.
-fn is_one_table(report: &MatrixReport) -> bool {
+pub fn is_one_table(report: &MatrixReport) -> bool {
     report.axes.len() == 1 && report.metrics.len() > 1 && !report.results.is_empty()
 }
 
