@@ -177,7 +177,21 @@ fn a_command_needs_no_plan_and_may_end_the_search() {
     ran.refused(&["exited with code 200", "said"]);
     let ran = history.bisect(&["--run", "no-such-program-at-all", &good, "main"]);
     ran.refused(&["127", "not found"]);
-    // Both ends good: nothing to look for.
-    let ran = history.bisect(&["--run", "true", &good, "main"]);
-    assert_eq!(ran.code, 3, "{ran:#?}");
+    // Both ends good, or both bad: nothing to look for.
+    for same in ["true", "exit 1"] {
+        let ran = history.bisect(&["--run", same, &good, "main"]);
+        assert_eq!(ran.code, 3, "{ran:#?}");
+        assert!(ran.out.contains("NO DIFFERENCE"), "{ran:#?}");
+    }
+    // A command that begins to pass, and ends the wrong way round: the same commit, and an end.
+    for (command, ends) in [
+        ("grep -q bad state", [good.as_str(), "main"]),
+        ("! grep -q bad state", ["main", good.as_str()]),
+    ] {
+        let ran = history.bisect(&["--run", command, ends[0], ends[1]]);
+        assert_eq!(ran.code, 0, "{ran:#?}");
+        let report = history.report();
+        assert_eq!(report["culprit"]["commits"], json!([history.id("bad")]));
+        assert!(report["certificate"]["blocks"].as_u64().unwrap() < 50);
+    }
 }

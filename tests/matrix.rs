@@ -189,11 +189,16 @@ fn every_cell_gets_its_points_and_both_axes_their_tables() {
         .iter()
         .find(|test| test["group"] == serde_json::json!({"nap": "short", "metric": "output"}))
         .unwrap_or_else(|| panic!("{stats:#}"));
+    // R's t is of base minus head, ours of head minus base.
     let t = same["t"].as_f64().unwrap();
-    assert!(
-        (t - compared["t"].as_f64().unwrap()).abs() < 1e-9,
-        "{same} {compared}"
-    );
+    let ours = compared["t"].as_f64().unwrap();
+    assert!((t + ours).abs() < 1e-9, "{same} {compared}");
+
+    // A stored matrix is shown once more.
+    let store = bench.path(".perfblame").display().to_string();
+    let ran = common::perfblame(bench.dir.path(), &["show", "--store", &store]);
+    assert_eq!(ran.code, 0, "{ran:#?}");
+    assert!(out.starts_with(&ran.out), "{ran:#?}");
 }
 
 #[test]
@@ -216,6 +221,85 @@ fn settings_are_restored_after_a_signal_and_after_kill_at_the_next_start() {
     let (code, _, error) = bench.run(&["--points", "2"]);
     assert_eq!(code, 0, "{error}");
     assert_eq!(bench.knob_shows(), "0", "restored after kill -9");
+}
+
+#[test]
+fn what_an_earlier_run_left_and_cannot_be_restored_stops_nobody_else() {
+    let bench = Bench::new(AXES);
+    let dead = bench.path("dead").display().to_string();
+    std::fs::create_dir(bench.path("state")).unwrap();
+    let journal = bench.path("state/settings.json");
+    let left =
+        format!("[{{\"name\": \"gone\", \"was\": \"7\", \"place\": {{\"file\": \"{dead}\"}}}}]");
+    std::fs::write(&journal, &left).unwrap();
+    // A plan that sets nothing goes on, and says what is wrong.
+    bench.plan(
+        "[[matrix.axis]]\nname = 'nap'\nlevel = [{ name = 'a', env.NAP = '0' }, { name = 'b', env.NAP = '0' }]\n",
+    );
+    let (code, _, error) = bench.run(&["--points", "2"]);
+    assert_eq!(code, 0, "{error}");
+    assert!(error.contains("left setting gone changed"), "{error}");
+    assert!(error.contains(&journal.display().to_string()), "{error}");
+    // One that has settings does not; nothing is measured.
+    bench.plan(AXES);
+    let (code, out, error) = bench.run(&["--points", "2"]);
+    assert_eq!(code, 2, "{error}");
+    assert!(out.contains("left setting gone changed"), "{out}");
+    // What reads as it was is restored already.
+    std::fs::write(bench.path("dead"), "7\n").unwrap();
+    let (code, _, error) = bench.run(&["--points", "2"]);
+    assert_eq!(code, 0, "{error}");
+    assert!(!journal.exists());
+}
+
+#[test]
+fn two_matrices_at_once_take_turns_with_the_settings() {
+    let bench = Bench::new(&AXES.replace("\"0.05\"", "\"0.1\""));
+    let start = |out: &str| {
+        let store = bench.path(out).join("store").display().to_string();
+        common::command()
+            .args([
+                "matrix",
+                "plan.toml",
+                "--points",
+                "3",
+                "--store",
+                &store,
+                "--out",
+                out,
+            ])
+            .current_dir(bench.dir.path())
+            .env("PERFBLAME_STATE_DIR", bench.path("state"))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap()
+    };
+    let both = [start("one"), start("two")];
+    for mut child in both {
+        assert_eq!(child.wait().unwrap().code(), Some(0));
+    }
+    for out in ["one", "two"] {
+        let text = std::fs::read_to_string(bench.path(out).join("matrix.json")).unwrap();
+        let report: Value = serde_json::from_str(&text).unwrap();
+        for cell in report["cells"].as_array().unwrap() {
+            assert!(cell["failure"].is_null(), "{cell}");
+        }
+    }
+    assert_eq!(bench.knob_shows(), "0");
+}
+
+#[test]
+fn values_without_any_spread_are_shown_and_not_called_failed() {
+    let bench = Bench::new(&AXES.replace("[matrix]", "[matrix]\n"));
+    let fixed = "command.run=['sh', '-c', 'echo value: 5']";
+    let (code, out, error) = bench.run(&["--points", "2", "--set", fixed]);
+    assert_eq!(code, 0, "{error}");
+    assert!(
+        out.contains("5 / 5") && out.contains("all values are equal"),
+        "{out}"
+    );
+    assert!(!out.contains("failed"), "{out}");
 }
 
 #[test]

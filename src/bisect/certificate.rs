@@ -60,9 +60,10 @@ pub(super) fn judge(
         },
     };
     let direction = match response {
-        Response::Value(Change::Any) => step.mean != 0.0,
+        // A command may begin to fail, or begin to pass.
+        Response::Value(Change::Any) | Response::PassFail => step.mean != 0.0,
         Response::Value(Change::Fall) => step.mean < 0.0,
-        Response::Value(Change::Rise) | Response::PassFail => step.mean > 0.0,
+        Response::Value(Change::Rise) => step.mean > 0.0,
     };
     Certificate {
         culprit,
@@ -109,7 +110,8 @@ pub(super) fn blocks(response: Response, hypothesis: &Hypothesis, alpha: f64) ->
 /// Chance that `n` blocks of pass/fail reach `alpha`, with chances to fail of the parent and the
 /// culprit: blocks whose trials differ decide, as in McNemar's exact test.
 fn pass_fail_power(n: u32, parent: f64, culprit: f64, alpha: f64) -> f64 {
-    let (worse, better) = (culprit * (1.0 - parent), parent * (1.0 - culprit));
+    let (rises, falls) = (culprit * (1.0 - parent), parent * (1.0 - culprit));
+    let (worse, better) = (rises.max(falls), rises.min(falls));
     let same = (1.0 - worse - better).max(0.0);
     let mut power = 0.0;
     // Ways to draw: n! / (w! b! s!) worse^w better^b same^s.

@@ -175,8 +175,10 @@ pub fn run(args: Args, global: &GlobalArgs) -> anyhow::Result<Exit> {
         false => Reuse::Everything,
     };
     let mut progress = Terminal::new(global.quiet);
-    progress.restore_settings()?;
-    match bisect(begin, reuse, &surroundings, &mut progress) {
+    progress.restore_settings();
+    let outcome = bisect(begin, reuse, &surroundings, &mut progress);
+    progress.restore_settings();
+    match outcome {
         Ok(report) => {
             let is_shown = show(&args, &report)?;
             if !is_shown {

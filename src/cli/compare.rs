@@ -97,8 +97,10 @@ pub fn run(args: Args, global: &GlobalArgs) -> anyhow::Result<Exit> {
         cancel: &cancel,
     };
     let mut progress = Terminal::new(global.quiet);
-    progress.restore_settings()?;
-    match compare(&request, &surroundings, &mut progress) {
+    progress.restore_settings();
+    let outcome = compare(&request, &surroundings, &mut progress);
+    progress.restore_settings();
+    match outcome {
         Ok(report) => {
             let text = args.format.render(&report, global.color.on_stdout());
             super::print(&text)?;

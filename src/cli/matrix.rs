@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 
 use crate::build::Reuse;
 use crate::executor::{Cancel, Supervisor};
@@ -73,7 +73,8 @@ Example of a plan, with Debian's redis-server:
   perfblame matrix plan.toml
   perfblame stats perfblame-matrix/raw.csv --compare THP --within pattern,metric --value value
 
-Exit codes: 0 done (cells that failed are told in the tables), 2 could not be carried out, 130 interrupted.";
+Exit codes: 0 done (cells that failed are told in the tables), 2 could not be carried out or no cell
+could be measured, 130 interrupted.";
 
 /// Runs the matrix, and prints its tables.
 pub fn run(args: Args, global: &GlobalArgs) -> anyhow::Result<Exit> {
@@ -102,7 +103,7 @@ pub fn run(args: Args, global: &GlobalArgs) -> anyhow::Result<Exit> {
     let store = Store::open(&store_dir)?;
     let supervisor = Supervisor::current()?;
     let mut progress = Terminal::new(global.quiet);
-    progress.restore_settings()?;
+    progress.restore_settings();
     let cancel = Cancel::on_signals()?;
     let request = MatrixRequest {
         plan,
@@ -119,12 +120,24 @@ pub fn run(args: Args, global: &GlobalArgs) -> anyhow::Result<Exit> {
         supervisor: &supervisor,
         cancel: &cancel,
     };
-    match matrix(&request, &surroundings, &mut progress) {
+    let outcome = matrix(&request, &surroundings, &mut progress);
+    progress.restore_settings();
+    match outcome {
         Ok(report) => {
             super::print(&text(&report))?;
             if !global.quiet {
                 let raw = request.out.join("raw.csv");
-                super::print(&format!("\nevery value: {}\n", raw.display()))?;
+                super::print(&format!(
+                    "\nevery value: {}; experiment {}\n",
+                    raw.display(),
+                    report.experiment
+                ))?;
+            }
+            if report.cells.iter().all(|cell| cell.values.is_empty()) {
+                bail!(
+                    "no cell could be measured; `--resume {}` tries them again",
+                    report.experiment
+                );
             }
             Ok(Exit::Ok)
         }

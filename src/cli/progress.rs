@@ -6,7 +6,7 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::experiment::{Progress, SearchState};
-use crate::trial::settings::{SettingError, recover};
+use crate::trial::settings::recover;
 
 /// A bar on standard error where that is a terminal; lines without a bar elsewhere; nothing if quiet.
 pub struct Terminal {
@@ -25,14 +25,17 @@ impl Terminal {
         }
     }
 
-    /// Restores settings of the machine that a killed run left changed, and says so.
-    pub fn restore_settings(&self) -> Result<(), SettingError> {
-        for name in recover()? {
-            self.line(&format!(
-                "setting {name} was left changed by an earlier run, and is restored"
-            ));
+    /// Restores settings of the machine that a killed run, or a trial that was just interrupted, left
+    /// changed, and says so. What cannot be restored stops only a trial that has settings itself.
+    pub fn restore_settings(&self) {
+        match recover() {
+            Ok(names) => {
+                for name in names {
+                    self.line(&format!("setting {name} was left changed, and is restored"));
+                }
+            }
+            Err(error) => self.line(&format!("warning: {error}")),
         }
-        Ok(())
     }
 
     fn line(&self, text: &str) {

@@ -6,6 +6,7 @@ use anyhow::{Context as _, bail};
 
 use crate::profile::{Profile, merged_folded_lines};
 use crate::repo::Repository;
+use crate::report::matrix::{self, MatrixReport};
 use crate::report::{
     BISECT_SCHEMA, BisectReport, CompareReport, Profiles, bisect, github, json, markdown, text,
     write_all,
@@ -81,6 +82,9 @@ pub fn run(args: &Args, global: &GlobalArgs) -> anyhow::Result<Exit> {
     if let Some(report) = bisect_of(&experiment) {
         return show_bisect(args, global, &store, &report);
     }
+    if let Some(report) = matrix_of(&experiment) {
+        return show_matrix(args, &report);
+    }
     let report = report_of(&experiment)?;
     match &args.out {
         Some(out) => {
@@ -99,6 +103,28 @@ pub fn run(args: &Args, global: &GlobalArgs) -> anyhow::Result<Exit> {
             super::print(&rendered)?;
         }
     }
+    Ok(Exit::Ok)
+}
+
+/// The report of a matrix, where the experiment is one and has a report.
+fn matrix_of(experiment: &Experiment) -> Option<MatrixReport> {
+    let outcome = experiment.outcome.as_ref()?;
+    let is_matrix = outcome.get("schema")? == matrix::MATRIX_SCHEMA;
+    is_matrix
+        .then(|| serde_json::from_value(outcome.clone()).ok())
+        .flatten()
+}
+
+fn show_matrix(args: &Args, report: &MatrixReport) -> anyhow::Result<Exit> {
+    if let Some(out) = &args.out {
+        matrix::write_matrix(out, report)?;
+        return Ok(Exit::Ok);
+    }
+    super::print(&match args.format {
+        ReportForm::Text | ReportForm::Github => matrix::text(report),
+        ReportForm::Md => matrix::markdown(report),
+        ReportForm::Json => serde_json::to_string_pretty(report)? + "\n",
+    })?;
     Ok(Exit::Ok)
 }
 

@@ -2,7 +2,7 @@
 
 use super::command_line::{CommandLine, Placeholders};
 use super::model::{Plan, SubjectKind};
-use super::workload::{Command, CommandMetric, Probe, Server};
+use super::workload::{Command, CommandMetric, Listen, Probe, Server};
 
 /// A fault of a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,6 +40,7 @@ const COMMAND_PLACEHOLDERS: [&str; 4] = ["artifact", "artifact-dir", "run", "cpu
 pub fn check(plan: &Plan) -> Option<Fault> {
     workload(plan)
         .or_else(|| installed(plan))
+        .or_else(|| port(plan))
         .or_else(|| load(plan))
         .or_else(|| cpus(plan))
         .or_else(|| repetition(plan))
@@ -95,6 +96,26 @@ fn workload(plan: &Plan) -> Option<Fault> {
         (None, Some(command)) => self::command(command),
         (None, None) => fault("server", "a plan needs a [server] or a [command] section"),
     }
+}
+
+/// A port is given to a server that listens on one.
+fn port(plan: &Plan) -> Option<Fault> {
+    let server = plan.server.as_ref()?;
+    let commands = [
+        Some(&server.start),
+        plan.load_program.as_ref().map(|program| &program.run),
+        plan.prepare_program.as_ref().map(|program| &program.run),
+    ];
+    let mut words = commands
+        .into_iter()
+        .flatten()
+        .flat_map(|command| &command.0);
+    (server.listen == Listen::Unix && words.any(|word| word.contains("{port}"))).then(|| {
+        fault(
+            "server.listen",
+            "a command names {port}, and the server listens on a Unix socket: set listen = \"tcp\"",
+        )
+    })?
 }
 
 /// Nothing is built of an installed program, so that nothing of it has a path of ours.

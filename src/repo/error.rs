@@ -25,7 +25,7 @@ pub enum RepoError {
         "the repository at {} belongs to another user, and git's safe.directory does not allow it; \
          if you trust it: git config --global --add safe.directory {}",
         path.display(),
-        path.display()
+        std::path::absolute(path).unwrap_or_else(|_| path.clone()).display()
     )]
     ForeignOwner {
         /// The path as given.

@@ -71,7 +71,7 @@ pub enum TrialError {
         output: String,
     },
     /// The load met an error.
-    #[error("while the server was {doing}: {reason}; its last output:\n{output}")]
+    #[error("while the server was {doing}: {reason}; the server's last output:\n{output}")]
     Load {
         /// The window.
         doing: &'static str,

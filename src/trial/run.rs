@@ -35,7 +35,7 @@ fn carry_out(
         path: job.run_dir.clone(),
         source,
     })?;
-    let settings = Applied::apply(&job.settings, &job.custom_settings)?;
+    let settings = Applied::apply(&job.settings, &job.custom_settings, cancel)?;
     let result = match &job.workload {
         Workload::Server(workload) if !workload.phases.is_empty() => {
             phases::run(workload, job, supervisor, cancel)

@@ -7,9 +7,10 @@
 //!
 //! An inclusive change is judged by where it comes from. One that comes from indirect changes
 //! further down is indirect as well, where the function itself and its direct callers did not
-//! change. Where they did, an unchanged function in between may be called more often and hand that
-//! on: then all below it rises alike. So there the inclusive change counts as indirect only where
-//! the rest of the function's cost demonstrably did not follow.
+//! change. Where a caller did, an unchanged function in between may be called more often and hand
+//! that on: then all below it rises alike. So there the inclusive change counts as indirect only
+//! where the rest of the function's cost demonstrably did not follow. A function whose own code
+//! changed is never excused: it may hand other arguments on, and those change one callee alone.
 
 use super::costs::{Costs, Kind};
 use super::functions::Rules;
@@ -27,6 +28,7 @@ pub struct Code<'a> {
     costs: &'a Costs<'a>,
     hypotheses: &'a Hypotheses,
     is_same: Vec<bool>,
+    is_changed: Vec<bool>,
     /// Whether the function itself or a direct caller changed.
     is_near_change: Vec<bool>,
 }
@@ -51,6 +53,7 @@ impl<'a> Code<'a> {
             costs,
             hypotheses,
             is_same: costs.ids.iter().map(|id| code.same.contains(id)).collect(),
+            is_changed: changed,
             is_near_change,
         }
     }
@@ -74,7 +77,8 @@ impl<'a> Code<'a> {
     /// Whether a function's inclusive change, which comes from indirect changes of the functions
     /// `from`, is indirect too.
     pub fn carries(&self, heir: usize, from: &[&FunctionVerdict], rules: Rules<'_>) -> bool {
-        !self.is_near_change[heir] || self.rest_stays(heir, from, rules)
+        let is_alone = !self.is_near_change[heir] || self.rest_stays(heir, from, rules);
+        is_alone && !self.is_changed[heir]
     }
 
     /// Whether a function's inclusive cost less the own costs of `from` shows that it did not change

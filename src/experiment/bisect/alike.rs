@@ -9,6 +9,9 @@ const LEVEL: f64 = 0.05;
 /// Equal values of each end after which a value without any noise is believed to be one.
 const CONSTANT: usize = 5;
 
+/// Same answers of each end after which a command is believed to give that answer at both.
+const SAME_ANSWERS: usize = 20;
+
 /// What the trials of the ends say, in the order of the question that they answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ends {
@@ -21,10 +24,11 @@ pub enum Ends {
 }
 
 /// Compares the ends by Welch's test, one-sided where a direction is searched for. `last` is the
-/// newer end's class. Pass or fail is left to the search's own model.
+/// newer end's class. Of pass or fail only ends that never differed are judged here; all else is left
+/// to the search's own model.
 pub fn compare_ends(trials: &[Trial], last: usize, response: Response) -> Ends {
     let Response::Value(change) = response else {
-        return Ends::Unknown;
+        return never_differed(trials, last);
     };
     let values = |class: usize| -> Vec<f64> {
         let of_class = trials.iter().filter(|trial| trial.class == class);
@@ -59,6 +63,20 @@ pub fn compare_ends(trials: &[Trial], last: usize, response: Response) -> Ends {
             }
         }
         Err(TTestError::TooFew(_) | TTestError::NotFinite) => Ends::Unknown,
+    }
+}
+
+/// Pass or fail: alike where every one of many trials of both ends said the same.
+fn never_differed(trials: &[Trial], last: usize) -> Ends {
+    let of = |class: usize| trials.iter().filter(move |trial| trial.class == class);
+    let enough = [0, last]
+        .iter()
+        .all(|&class| of(class).count() >= SAME_ANSWERS);
+    let mut all = of(0).chain(of(last)).map(|trial| trial.value);
+    let first = all.next();
+    match enough && all.all(|value| Some(value) == first) {
+        true => Ends::Alike,
+        false => Ends::Unknown,
     }
 }
 

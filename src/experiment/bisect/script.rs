@@ -61,10 +61,16 @@ pub fn run_script(
         user: None,
         grace: GRACE,
     };
-    let report = match spawn
-        .start(surroundings.supervisor)?
-        .wait(Some(limit), surroundings.cancel)?
-    {
+    let ended = spawn
+        .start(surroundings.supervisor)
+        .and_then(|process| process.wait(Some(limit), surroundings.cancel));
+    let report = match ended {
+        // A signal to the whole group may end the guard before it has begun.
+        Err(_) if surroundings.cancel.is_set() => return Err(ExperimentError::Interrupted),
+        Err(error) => return Err(error.into()),
+        Ok(ended) => ended,
+    };
+    let report = match report {
         Ended::Cancelled(_) => return Err(ExperimentError::Interrupted),
         Ended::TimeLimit(_) => {
             let limit = humantime::format_duration(limit);

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::plan::Judging;
+use crate::plan::{Judging, Plan};
 use crate::report::matrix::{
     AxisReport, CellReport, MATRIX_SCHEMA, MatrixReport, MetricReport, Results, tables,
 };
@@ -26,6 +26,7 @@ pub fn summarise(
     let all: Vec<&TrialResult> = points.iter().flat_map(|point| &point.results).collect();
     let judging = judging_of(&plan.common, all.iter().copied());
     let names: Vec<String> = match plan.spec.metrics.is_empty() {
+        true if !plan.common.phase.is_empty() => of_phases(&plan.common),
         true => vec![judging.main_metric.clone()],
         false => plan.spec.metrics.clone(),
     };
@@ -89,6 +90,19 @@ pub fn summarise(
         plan: serde_json::to_value(&plan.common).unwrap_or_default(),
         seed: plan.common.experiment.seed,
     }
+}
+
+/// What phases are about: the throughput of each one that is under load, the length of the others,
+/// and the metrics that the plan declares.
+fn of_phases(plan: &Plan) -> Vec<String> {
+    let phases = plan.phase.iter().map(|phase| {
+        let metric = match phase.load {
+            Some(_) => "throughput",
+            None => "duration",
+        };
+        format!("{}.{metric}", phase.name)
+    });
+    phases.chain(plan.metric.keys().cloned()).collect()
 }
 
 /// Every two levels of every axis, judged as a comparison judges its metrics.

@@ -20,6 +20,12 @@ const MAX_DATA_SIZE: u32 = 512 << 20;
 /// Largest pipeline: what is under way is kept in memory for every connection.
 const MAX_PIPELINE: u32 = 100_000;
 
+/// Most threads: more than any machine has CPUs to run them on.
+const MAX_THREADS: u32 = 1024;
+
+/// Most keys of one command: the command is kept in memory for every one under way.
+const MAX_KEYS: u32 = 100_000;
+
 /// Most connections: what a process may reasonably have open.
 const MAX_CONNECTIONS: u64 = 100_000;
 
@@ -43,6 +49,18 @@ impl LoadSpec {
     fn check_connections(&self) -> Result<(), LoadSpecError> {
         if self.threads == 0 {
             return fault("threads", "there must be at least one thread");
+        }
+        if self.threads > MAX_THREADS {
+            return fault(
+                "threads",
+                format!("{} is more than {MAX_THREADS}", self.threads),
+            );
+        }
+        if self.multi_key_get > MAX_KEYS {
+            return fault(
+                "multi-key-get",
+                format!("{} is more than {MAX_KEYS}", self.multi_key_get),
+            );
         }
         if self.clients == 0 {
             return fault("clients", "there must be at least one client a thread");

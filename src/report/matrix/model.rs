@@ -126,13 +126,20 @@ pub struct Results {
 pub enum TableCell {
     /// Both sides were measured.
     Compared(Compared),
+    /// Both sides were measured, and their values have no spread that a test could weigh.
+    Constant {
+        /// The baseline's value.
+        base_mean: f64,
+        /// The other's.
+        head_mean: f64,
+    },
     /// One side has no data points: why.
     Failed(String),
     /// The plan leaves one side out.
     LeftOut,
 }
 
-/// Welch's test of the baseline's data points against the other's, as R's `t.test(base, head)`.
+/// Welch's test of the other's data points minus the baseline's: R's `t.test(head, base)`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Compared {
     /// Mean of the baseline's data points.

@@ -14,12 +14,16 @@ pub struct Scale {
 impl Scale {
     /// The scale that a table's means need.
     pub fn of(table: &PairTable) -> Self {
-        let compared = table.cells.iter().flatten().filter_map(|cell| match cell {
-            TableCell::Compared(compared) => Some(compared),
+        let means = table.cells.iter().flatten().filter_map(|cell| match cell {
+            TableCell::Compared(cell) => Some((cell.base_mean, cell.head_mean)),
+            TableCell::Constant {
+                base_mean,
+                head_mean,
+            } => Some((*base_mean, *head_mean)),
             _ => None,
         });
-        let largest = compared
-            .map(|cell| cell.base_mean.abs().max(cell.head_mean.abs()))
+        let largest = means
+            .map(|(base, head)| base.abs().max(head.abs()))
             .fold(0.0, f64::max);
         let (word, divisor) = match largest {
             m if m >= 1e9 => ("billion ", 1e9),

@@ -1,6 +1,6 @@
 //! From the cells' data points to the tables: Welch's test for every two levels of an axis.
 
-use crate::stats::welch;
+use crate::stats::{TTestError, welch};
 
 use super::model::{AxisReport, CellReport, Compared, PairTable, TableCell};
 
@@ -102,7 +102,8 @@ fn compare(metric: &str, base: &CellReport, head: &CellReport) -> TableCell {
                 base_mean,
                 head_mean: mean(&y),
                 counts: [x.len(), y.len()],
-                t: test.t,
+                // Of head minus base, as the interval.
+                t: -test.t,
                 df: test.df,
                 p: test.p,
                 ci95,
@@ -110,6 +111,10 @@ fn compare(metric: &str, base: &CellReport, head: &CellReport) -> TableCell {
                     .then(|| [pct[0].min(pct[1]), pct[0].max(pct[1])]),
             })
         }
+        Err(TTestError::Constant) => TableCell::Constant {
+            base_mean: x.first().copied().unwrap_or(f64::NAN),
+            head_mean: y.first().copied().unwrap_or(f64::NAN),
+        },
         Err(error) => {
             let failure = [base, head]
                 .into_iter()
@@ -142,7 +147,7 @@ mod tests {
 
     #[test]
     fn the_published_figures_of_mglru_come_out() {
-        // Redis, THP=always, sequential: t = -2.6773, df = 11.109, [0.58, 5.94] %.
+        // Redis, THP=always, sequential: R's t of baseline minus patched is -2.6773, df = 11.109, [0.58, 5.94] %.
         let base = [1.81, 1.81, 1.82, 1.84, 1.84, 1.84, 1.84, 1.85, 1.87, 1.88];
         let head = [1.79, 1.81, 1.85, 1.88, 1.90, 1.91, 1.96, 1.96, 1.96, 1.98];
         let axes = [axis("kernel", &["baseline", "patched"])];
@@ -151,7 +156,7 @@ mod tests {
         let TableCell::Compared(compared) = &tables[0].cells[0][0] else {
             panic!("{tables:?}")
         };
-        assert!((compared.t - -2.6773).abs() < 5e-5);
+        assert!((compared.t - 2.6773).abs() < 5e-5);
         assert!((compared.df - 11.109).abs() < 5e-4);
         assert!((compared.ci95[0] - 0.01073413).abs() < 1e-8);
         assert!((compared.ci95[1] - 0.10926587).abs() < 1e-8);

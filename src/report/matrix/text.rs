@@ -162,6 +162,14 @@ pub fn lines_of(cell: &TableCell, scale: &Scale) -> Vec<String> {
                 scale.write(compared.ci95[1])
             ),
         ],
+        TableCell::Constant {
+            base_mean,
+            head_mean,
+        } => vec![format!(
+            "{} / {}",
+            scale.write(*base_mean),
+            scale.write(*head_mean)
+        )],
         TableCell::Failed(_) => vec!["failed".to_owned()],
         TableCell::LeftOut => vec!["–".to_owned()],
     }
@@ -174,6 +182,11 @@ pub fn change(cell: &TableCell) -> String {
             Some([lo, hi]) => format!("[{lo:.2}, {hi:.2}]%"),
             None => "no significance".to_owned(),
         },
+        TableCell::Constant {
+            base_mean,
+            head_mean,
+        } if base_mean == head_mean => "all values are equal".to_owned(),
+        TableCell::Constant { .. } => "every value of a side is the same: no test".to_owned(),
         // The reason is told once, with the cell.
         TableCell::Failed(_) => "failed".to_owned(),
         TableCell::LeftOut => "left out".to_owned(),
@@ -223,6 +236,7 @@ fn notes(out: &mut String, report: &MatrixReport) {
         let done = cell.values.values().next().map_or(0, Vec::len);
         let after = match done {
             0 => String::new(),
+            1 => " after one data point".to_owned(),
             done => format!(" after {done} data points"),
         };
         let _ = writeln!(out, "failed: {}{after}:", plain(&name));

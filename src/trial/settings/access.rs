@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
@@ -10,6 +11,9 @@ use crate::plan::settings::SettingPlace;
 use crate::plan::{CommandLine, Placeholders};
 
 use super::SettingError;
+
+/// How long a program that reads or writes a setting may take.
+const LIMIT: Duration = Duration::from_secs(60);
 
 /// One place of a setting.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -133,14 +137,36 @@ fn run(command: &[String]) -> Result<String, String> {
     let Some((program, arguments)) = command.split_first() else {
         return Err("there is no program".to_owned());
     };
-    let output = Command::new(program)
+    let mut child = Command::new(program)
         .args(arguments)
         .stdin(Stdio::null())
-        .output()
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|error| error.to_string())?;
+    let until = Instant::now() + LIMIT;
+    // What these programs print fits into a pipe; one that prints more than that hangs, and is ended.
+    while child
+        .try_wait()
+        .map_err(|error| error.to_string())?
+        .is_none()
+    {
+        if Instant::now() >= until {
+            let _ = child.kill();
+            let _ = child.wait();
+            return Err(format!("it was not done after {} seconds", LIMIT.as_secs()));
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let output = child
+        .wait_with_output()
         .map_err(|error| error.to_string())?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
-        return Err(format!("it ended with {}: {}", output.status, said.trim()));
+        return Err(match said.trim() {
+            "" => format!("it ended with {}", output.status),
+            said => format!("it ended with {}: {said}", output.status),
+        });
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }

@@ -1,17 +1,24 @@
 //! What settings were before they were changed: on disk before the change, gone after the restoring.
 
 use std::io::Write;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
+use crate::executor::Cancel;
 use crate::store::FileLock;
 
 use super::SettingError;
 use super::access::{self, Place};
+use super::value;
 
 /// Names a directory for the journal in place of `/run/perfblame`.
 const STATE_DIR: &str = "PERFBLAME_STATE_DIR";
+/// How long a trial waits for the settings of another run's trial.
+const PATIENCE: Duration = Duration::from_secs(150);
+const PAUSE: Duration = Duration::from_millis(50);
 const JOURNAL: &str = "settings.json";
 const LOCK: &str = "settings.lock";
 
@@ -36,9 +43,19 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Opens the machine's journal, with whatever a killed process left in it.
-    pub fn open() -> Result<Self, SettingError> {
-        Self::open_in(&state_dir())
+    /// Opens the machine's journal, with whatever a killed process left in it. Waits for a trial of
+    /// another run that has settings of its own.
+    pub fn open(cancel: &Cancel) -> Result<Self, SettingError> {
+        let dir = state_dir();
+        let until = Instant::now() + PATIENCE;
+        loop {
+            match Self::open_in(&dir) {
+                Err(SettingError::Busy { .. }) if Instant::now() < until && !cancel.is_set() => {
+                    std::thread::sleep(PAUSE);
+                }
+                outcome => return outcome,
+            }
+        }
     }
 
     /// Opens it if a killed process left something; `None` if not, or if that process lives.
@@ -62,6 +79,13 @@ impl Journal {
             source,
         };
         std::fs::create_dir_all(dir).map_err(failed)?;
+        // What stands in the journal is written and run: it must be one's own.
+        let owner = std::fs::metadata(dir).map_err(failed)?.uid();
+        if owner != nix::unistd::geteuid().as_raw() {
+            return Err(failed(std::io::Error::other(
+                "the directory belongs to another user; name one of your own by PERFBLAME_STATE_DIR",
+            )));
+        }
         let lock = dir.join(LOCK);
         let Some(held) = FileLock::try_acquire(&lock).map_err(failed)? else {
             let holder = FileLock::holder(&lock).map(|pid| pid.to_string());
@@ -88,6 +112,23 @@ impl Journal {
         self.write()
     }
 
+    /// Forgets the last change, which was not made after all.
+    pub fn forget_last(&mut self) -> Result<(), SettingError> {
+        self.changes.pop();
+        self.write()
+    }
+
+    /// The error of a restoring that failed, for whoever finds what another run left.
+    pub fn left_over(&self, error: &SettingError) -> SettingError {
+        let change = self.changes.first();
+        SettingError::LeftOver {
+            name: change.map_or_else(String::new, |change| change.name.clone()),
+            was: change.map_or_else(String::new, |change| change.was.clone()),
+            reason: error.to_string(),
+            path: self.path.clone(),
+        }
+    }
+
     /// Restores everything, the last change first, and empties the journal. Returns the names.
     ///
     /// # Errors
@@ -97,7 +138,14 @@ impl Journal {
         let mut kept = Vec::new();
         let mut failure = None;
         while let Some(change) = self.changes.pop() {
-            match access::write(&change.name, &change.place, &change.was, "") {
+            let restored =
+                access::read(&change.name, &change.place).and_then(|now| {
+                    match value::is(&now, &change.was) {
+                        true => Ok(()),
+                        false => access::write(&change.name, &change.place, &change.was, ""),
+                    }
+                });
+            match restored {
                 Ok(()) => names.push(change.name),
                 Err(error) => {
                     kept.insert(0, change);

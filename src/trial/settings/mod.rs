@@ -11,6 +11,7 @@ mod value;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use crate::executor::Cancel;
 use crate::plan::CustomSetting;
 use crate::plan::settings::place;
 
@@ -68,6 +69,21 @@ pub enum SettingError {
         /// What it reads.
         got: String,
     },
+    /// What an earlier run left cannot be restored.
+    #[error(
+        "an earlier run left setting {name} changed, and it cannot be restored to `{was}` ({reason}): restore it by hand, and remove {}",
+        path.display()
+    )]
+    LeftOver {
+        /// The setting.
+        name: String,
+        /// Its value before.
+        was: String,
+        /// Why it cannot be restored.
+        reason: String,
+        /// The journal.
+        path: PathBuf,
+    },
     /// Another process has changed settings and still runs.
     #[error(
         "another perfblame (process {holder}) has changed settings of this machine; wait for it to end"
@@ -100,12 +116,15 @@ impl Applied {
     pub fn apply(
         settings: &BTreeMap<String, String>,
         own: &BTreeMap<String, CustomSetting>,
+        cancel: &Cancel,
     ) -> Result<Self, SettingError> {
         if settings.is_empty() {
             return Ok(Self { journal: None });
         }
-        let mut journal = Journal::open()?;
-        journal.restore()?;
+        let mut journal = Journal::open(cancel)?;
+        journal
+            .restore()
+            .map_err(|error| journal.left_over(&error))?;
         let mut applied = Self {
             journal: Some(journal),
         };
@@ -144,7 +163,14 @@ impl Applied {
             if let Some(journal) = &mut self.journal {
                 journal.note(change)?;
             }
-            access::write(name, place, value, &was)?;
+            if let Err(error) = access::write(name, place, value, &was) {
+                // A write that was refused has changed nothing: there is nothing to restore then.
+                let unchanged = access::read(name, place).is_ok_and(|now| now == was);
+                if let Some(journal) = self.journal.as_mut().filter(|_| unchanged) {
+                    journal.forget_last()?;
+                }
+                return Err(error);
+            }
             let got = access::read(name, place)?;
             if !value::is(&got, value) {
                 return Err(SettingError::NotTaken {
@@ -182,7 +208,7 @@ impl Drop for Applied {
 /// nothing, or where another process that has changed settings still runs.
 pub fn recover() -> Result<Vec<String>, SettingError> {
     match Journal::open_left_over()? {
-        Some(mut journal) => journal.restore(),
+        Some(mut journal) => journal.restore().map_err(|error| journal.left_over(&error)),
         None => Ok(Vec::new()),
     }
 }
@@ -214,7 +240,8 @@ mod tests {
 
     #[test]
     fn nothing_to_set_touches_nothing() {
-        let applied = Applied::apply(&BTreeMap::new(), &BTreeMap::new()).unwrap();
+        let cancel = Cancel::default();
+        let applied = Applied::apply(&BTreeMap::new(), &BTreeMap::new(), &cancel).unwrap();
         assert!(applied.journal.is_none());
         applied.restore().unwrap();
     }
