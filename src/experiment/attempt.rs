@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::executor::{Cancel, Ended, LocalTrial, Supervisor, run_trial};
 use crate::plan::Plan;
+use crate::store::TrialState;
 use crate::trial::{FailureKind, Placement, TrialEnd, TrialFailure, TrialOutcome, write_json};
 
 use super::error::ExperimentError;
@@ -33,6 +34,15 @@ pub struct Attempt {
     pub end: TrialEnd,
     /// The profile as it was written, where there is one.
     pub profile: Option<Vec<u8>>,
+}
+
+/// The end of a trial as the store keeps it.
+pub fn stored_end(end: &TrialEnd) -> (TrialState, serde_json::Value) {
+    let (state, value) = match end {
+        TrialEnd::Measured(result) => (TrialState::Complete, serde_json::to_value(result)),
+        TrialEnd::Failed(failure) => (TrialState::Failed, serde_json::to_value(failure)),
+    };
+    (state, value.unwrap_or_default())
 }
 
 impl LocalRunner<'_> {

@@ -8,12 +8,13 @@ use crate::plan::Plan;
 use crate::repo::{Repository, Revision};
 use crate::report::{CompareReport, headline, write_all};
 use crate::stats::Looks;
-use crate::store::{Experiment, ExperimentState, Finish, NewExperiment, RunningExperiment, Store};
+use crate::store::{Experiment, ExperimentState, NewExperiment, RunningExperiment, Store};
 use crate::trial::{Machine, Placement, Topology, TrialError};
 use crate::verdict::{Decision, decide};
 
 use super::arms::build_arms;
 use super::attempt::LocalRunner;
+use super::ended::ended;
 use super::error::ExperimentError;
 use super::judge::{foretell, judge};
 use super::notes::after_look;
@@ -241,29 +242,11 @@ fn finish(
     running: RunningExperiment,
     outcome: &Result<CompareReport, ExperimentError>,
 ) -> Result<(), ExperimentError> {
-    let finish = match outcome {
-        Ok(report) => {
-            let headline = headline(report);
-            Finish {
-                state: ExperimentState::Done,
-                summary: format!("{}: {}", headline.outcome.word(), headline.text()),
-                outcome: serde_json::to_value(report).unwrap_or_default(),
-            }
-        }
-        Err(error) => Finish {
-            state: match error {
-                ExperimentError::Interrupted => ExperimentState::Interrupted,
-                _ => ExperimentState::Failed,
-            },
-            summary: error
-                .to_string()
-                .lines()
-                .next()
-                .unwrap_or_default()
-                .to_owned(),
-            outcome: serde_json::Value::String(error.to_string()),
-        },
-    };
+    let finish = ended(outcome, |report| {
+        let headline = headline(report);
+        let summary = format!("{}: {}", headline.outcome.word(), headline.text());
+        (ExperimentState::Done, summary)
+    });
     store.finish(running, &finish)?;
     Ok(())
 }

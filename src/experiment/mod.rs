@@ -4,6 +4,7 @@ mod arms;
 mod attempt;
 pub mod bisect;
 mod compare;
+mod ended;
 mod error;
 mod job;
 mod judge;

@@ -8,7 +8,7 @@ use crate::repo::Revision;
 use crate::store::{NewTrial, Store, StoredTrial, TrialState};
 use crate::trial::{FailureKind, TrialEnd, TrialResult};
 
-use super::attempt::{Attempt, LocalRunner};
+use super::attempt::{Attempt, LocalRunner, stored_end};
 use super::error::ExperimentError;
 use super::progress::Progress;
 use super::schedule::{Slot, slots};
@@ -228,10 +228,7 @@ impl TrialSeries<'_> {
             .as_ref()
             .map(|bytes| self.store.put_blob(bytes))
             .transpose()?;
-        let (state, result) = match &attempt.end {
-            TrialEnd::Measured(result) => (TrialState::Complete, serde_json::to_value(result)),
-            TrialEnd::Failed(failure) => (TrialState::Failed, serde_json::to_value(failure)),
-        };
+        let (state, result) = stored_end(&attempt.end);
         self.store.put_trial(
             self.experiment,
             &NewTrial {
@@ -241,7 +238,7 @@ impl TrialSeries<'_> {
                 started,
                 ended: SystemTime::now(),
                 state,
-                result: result.unwrap_or_default(),
+                result,
                 profile,
             },
         )?;

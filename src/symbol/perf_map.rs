@@ -15,7 +15,8 @@ impl PerfMap {
     /// Reads the map of a process, as the process itself sees `/tmp` and its own number; a
     /// process that has ended is looked for in this process's `/tmp`.
     pub fn of_process(pid: u32) -> Option<Self> {
-        let inside = PathBuf::from(format!("/proc/{pid}/root/tmp/perf-{}.map", inner_pid(pid)));
+        let inside = PathBuf::from(format!("/proc/{pid}/root"))
+            .join(format!("tmp/perf-{}.map", inner_pid(pid)));
         let outside = PathBuf::from(format!("/tmp/perf-{pid}.map"));
         let text = fs::read(inside).or_else(|_| fs::read(outside)).ok()?;
         Some(Self::parse(String::from_utf8_lossy(&text).into_owned()))

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use crate::build::{Artifact, BuildError, BuildEvent, BuildRequest, Builder, Known, Reuse};
 use crate::experiment::ExperimentError;
-use crate::experiment::attempt::LocalRunner;
+use crate::experiment::attempt::{LocalRunner, stored_end};
 use crate::experiment::compare::Surroundings;
 use crate::experiment::measure::measurement;
 use crate::experiment::progress::Progress;
@@ -338,11 +338,7 @@ impl<'a> Bench<'a> {
                 .as_ref()
                 .map(|bytes| self.surroundings.store.put_blob(bytes))
                 .transpose()?;
-            let (state, result) = match &attempted.end {
-                TrialEnd::Measured(result) => (TrialState::Complete, serde_json::to_value(result)),
-                TrialEnd::Failed(failure) => (TrialState::Failed, serde_json::to_value(failure)),
-            };
-            let result = result.unwrap_or_default();
+            let (state, result) = stored_end(&attempted.end);
             let stored = self.keep_trial(
                 &revision.id,
                 block,

@@ -12,9 +12,10 @@ use crate::experiment::workspace::Workspace;
 use crate::plan::Direction;
 use crate::repo::{PathsDigester, Pathspecs};
 use crate::report::{BisectOutcome, BisectReport, Profiles, bisect as report};
-use crate::store::{ExperimentState, Finish, NewExperiment, RunningExperiment, Store};
+use crate::store::{ExperimentState, NewExperiment, RunningExperiment, Store};
 use crate::trial::{Machine, Placement, Topology, TrialError};
 
+use super::super::ended::ended;
 use super::bench::Bench;
 use super::ends::Ends;
 use super::find::Hunt;
@@ -213,30 +214,14 @@ fn finish(
     running: RunningExperiment,
     outcome: &Result<BisectReport, ExperimentError>,
 ) -> Result<(), ExperimentError> {
-    let finish = match outcome {
-        Ok(report) => Finish {
-            state: match report.outcome {
-                // It can go on with another budget.
-                BisectOutcome::Undecided => ExperimentState::Interrupted,
-                _ => ExperimentState::Done,
-            },
-            summary: report.sentence.clone(),
-            outcome: serde_json::to_value(report).unwrap_or_default(),
-        },
-        Err(error) => Finish {
-            state: match error {
-                ExperimentError::Interrupted => ExperimentState::Interrupted,
-                _ => ExperimentState::Failed,
-            },
-            summary: error
-                .to_string()
-                .lines()
-                .next()
-                .unwrap_or_default()
-                .to_owned(),
-            outcome: serde_json::Value::String(error.to_string()),
-        },
-    };
+    let finish = ended(outcome, |report| {
+        let state = match report.outcome {
+            // It can go on with another budget.
+            BisectOutcome::Undecided => ExperimentState::Interrupted,
+            _ => ExperimentState::Done,
+        };
+        (state, report.sentence.clone())
+    });
     store.finish(running, &finish)?;
     Ok(())
 }

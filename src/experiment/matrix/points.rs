@@ -5,7 +5,7 @@ use std::time::{Duration, Instant, SystemTime};
 use crate::store::{NewTrial, StoredTrial, TrialState};
 use crate::trial::{FailureKind, TrialEnd, TrialResult};
 
-use super::super::attempt::LocalRunner;
+use super::super::attempt::{LocalRunner, stored_end};
 use super::super::error::ExperimentError;
 use super::super::progress::Progress;
 use super::super::schedule::{Slot, slots};
@@ -149,10 +149,7 @@ impl Series<'_> {
         started: SystemTime,
         end: &TrialEnd,
     ) -> Result<(), ExperimentError> {
-        let (state, result) = match end {
-            TrialEnd::Measured(result) => (TrialState::Complete, serde_json::to_value(result)),
-            TrialEnd::Failed(failure) => (TrialState::Failed, serde_json::to_value(failure)),
-        };
+        let (state, result) = stored_end(end);
         self.surroundings.store.put_trial(
             self.experiment,
             &NewTrial {
@@ -162,7 +159,7 @@ impl Series<'_> {
                 started,
                 ended: SystemTime::now(),
                 state,
-                result: result.unwrap_or_default(),
+                result,
                 profile: None,
             },
         )?;

@@ -2,9 +2,10 @@
 
 use crate::plan::Plan;
 use crate::report::matrix::{MatrixReport, write_matrix};
-use crate::store::{Experiment, ExperimentState, Finish, NewExperiment};
+use crate::store::{Experiment, ExperimentState, NewExperiment};
 use crate::trial::Machine;
 
+use super::super::ended::ended;
 use super::super::error::ExperimentError;
 use super::super::progress::Progress;
 use super::cells::ready;
@@ -43,44 +44,24 @@ pub fn matrix(
         write_matrix(&request.out, &report)?;
         Ok(report)
     })();
-    store.finish(running, &ended(&outcome))?;
+    let finish = ended(&outcome, |report| (ExperimentState::Done, summary(report)));
+    store.finish(running, &finish)?;
     outcome
 }
 
 const KIND: &str = "matrix";
 
-fn ended(outcome: &Result<MatrixReport, ExperimentError>) -> Finish {
-    match outcome {
-        Ok(report) => {
-            let failed = report.cells.iter().filter(|cell| cell.failure.is_some());
-            let failed = match failed.count() {
-                0 => String::new(),
-                failed => format!(", {failed} failed"),
-            };
-            Finish {
-                state: ExperimentState::Done,
-                summary: format!(
-                    "{} cells, {} data points each{failed}",
-                    report.cells.len(),
-                    report.points
-                ),
-                outcome: serde_json::to_value(report).unwrap_or_default(),
-            }
-        }
-        Err(error) => Finish {
-            state: match error {
-                ExperimentError::Interrupted => ExperimentState::Interrupted,
-                _ => ExperimentState::Failed,
-            },
-            summary: error
-                .to_string()
-                .lines()
-                .next()
-                .unwrap_or_default()
-                .to_owned(),
-            outcome: serde_json::Value::String(error.to_string()),
-        },
-    }
+fn summary(report: &MatrixReport) -> String {
+    let failed = report.cells.iter().filter(|cell| cell.failure.is_some());
+    let failed = match failed.count() {
+        0 => String::new(),
+        failed => format!(", {failed} failed"),
+    };
+    format!(
+        "{} cells, {} data points each{failed}",
+        report.cells.len(),
+        report.points
+    )
 }
 
 /// A matrix goes on only as what it was; more data points are welcome.

@@ -200,12 +200,8 @@ fn columns(header: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::recorded;
     use super::*;
-
-    fn recorded(name: &str) -> String {
-        let path = format!("{}/fixtures/recorded/{name}", env!("CARGO_MANIFEST_DIR"));
-        std::fs::read_to_string(path).unwrap()
-    }
 
     #[test]
     fn table_and_document_of_the_same_run_agree() {

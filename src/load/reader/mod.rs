@@ -59,3 +59,10 @@ pub fn read(load: &ExternalLoad, output: &str) -> Result<Reading, ReaderError> {
         ReaderKind::Json => read_json(output, load.pointer.as_deref().unwrap_or_default(), load),
     }
 }
+
+/// A program's recorded output.
+#[cfg(test)]
+fn recorded(name: &str) -> String {
+    let path = format!("{}/fixtures/recorded/{name}", env!("CARGO_MANIFEST_DIR"));
+    std::fs::read_to_string(path).expect("the output was recorded")
+}

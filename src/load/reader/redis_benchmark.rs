@@ -158,12 +158,8 @@ fn first_word(text: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use super::super::recorded;
     use super::*;
-
-    fn recorded(name: &str) -> String {
-        let path = format!("{}/fixtures/recorded/{name}", env!("CARGO_MANIFEST_DIR"));
-        std::fs::read_to_string(path).unwrap()
-    }
 
     #[test]
     fn csv_of_version_7() {

@@ -52,12 +52,8 @@ fn milliseconds(text: &str, line: &str) -> Result<f64, ReaderError> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::recorded;
     use super::*;
-
-    fn recorded(name: &str) -> String {
-        let path = format!("{}/fixtures/recorded/{name}", env!("CARGO_MANIFEST_DIR"));
-        std::fs::read_to_string(path).unwrap()
-    }
 
     #[test]
     fn a_recorded_run() {

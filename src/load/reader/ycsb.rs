@@ -70,12 +70,8 @@ pub fn read(output: &str) -> Result<Reading, ReaderError> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::recorded;
     use super::*;
-
-    fn recorded(name: &str) -> String {
-        let path = format!("{}/fixtures/recorded/{name}", env!("CARGO_MANIFEST_DIR"));
-        std::fs::read_to_string(path).unwrap()
-    }
 
     #[test]
     fn a_run_on_cassandra() {

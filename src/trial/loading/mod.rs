@@ -3,6 +3,7 @@
 pub mod generator;
 mod prepare;
 mod program;
+mod to_the_end;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,6 +17,7 @@ use super::server::RunningServer;
 use super::usage::UsageDelta;
 
 pub use prepare::prepare;
+pub use to_the_end::to_the_end;
 
 /// A stretch of a trial that counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

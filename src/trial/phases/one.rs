@@ -1,16 +1,15 @@
 //! One phase: how it begins, what goes on meanwhile, and when it ends.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::executor::{Cancel, Ended, Spawn, Supervisor};
-use crate::load::{LoadError, RunOptions, Running, WindowId, WindowStats};
-use crate::plan::{CommandLine, LoadSpec, Phase, Placeholders};
+use crate::load::{Running, WindowId, WindowStats};
+use crate::plan::{CommandLine, Phase, Placeholders};
 
 use super::super::error::{TrialError, tail};
 use super::super::job::{ServerWorkload, TrialJob};
 use super::super::loading::generator::{LOOK, load_error, options, seeded};
+use super::super::loading::to_the_end;
 use super::super::server::RunningServer;
 use super::super::usage::{Usage, UsageDelta};
 
@@ -91,7 +90,10 @@ impl PhaseRunner<'_> {
         let stats = match &phase.load {
             Some(spec) if phase.length.is_none() && phase.until.is_none() => {
                 self.command(phase, &mut server, started)?;
-                Some(self.to_the_end(phase, spec, &mut server, started)?)
+                let end = started + phase.timeout.0;
+                let (workload, job) = (self.workload, self.job);
+                let stats = to_the_end(spec, end, DOING, workload, job, &mut server, self.cancel)?;
+                Some(stats.ok_or_else(|| self.failed(phase, &timed_out(phase), &server))?)
             }
             Some(spec) => {
                 let spec = seeded(spec, self.job.seed);
@@ -163,43 +165,6 @@ impl PhaseRunner<'_> {
                 return Err(self.failed(phase, &timed_out(phase), server));
             }
             std::thread::sleep(LOOK);
-        }
-    }
-
-    /// Puts the load on until all its requests are answered.
-    fn to_the_end(
-        &self,
-        phase: &Phase,
-        spec: &LoadSpec,
-        server: &mut RunningServer,
-        started: Instant,
-    ) -> Result<WindowStats, TrialError> {
-        let spec = seeded(spec, self.job.seed);
-        let stop = Arc::new(AtomicBool::new(false));
-        let options = RunOptions {
-            cancel: stop.clone(),
-            ..options(self.workload, self.cancel)
-        };
-        let target = &server.target;
-        let outcome = std::thread::scope(|scope| {
-            let run = scope.spawn(|| crate::load::run(&spec, target, &options));
-            while !run.is_finished() {
-                if self.cancel.is_set() || started.elapsed() >= phase.timeout.0 {
-                    stop.store(true, Ordering::Relaxed);
-                }
-                std::thread::sleep(Duration::from_millis(2));
-            }
-            run.join().unwrap_or(Err(LoadError::Thread))
-        });
-        match outcome {
-            Ok(outcome) => Ok(outcome.total),
-            Err(LoadError::Cancelled) if self.cancel.is_set() => Err(TrialError::Cancelled),
-            Err(LoadError::Cancelled) => Err(self.failed(phase, &timed_out(phase), server)),
-            Err(error) => {
-                std::thread::sleep(LOOK);
-                server.check(DOING)?;
-                Err(load_error(DOING, &error, server))
-            }
         }
     }
 
