@@ -68,7 +68,7 @@ impl PlanArgs {
         }
         .read()?;
         match plan.subject.kind {
-            SubjectKind::Program => Ok(plan),
+            SubjectKind::Program | SubjectKind::Kernel => Ok(plan),
             SubjectKind::Installed => Err(PlanError::Invalid {
                 layer: "plan".to_owned(),
                 line: None,

@@ -33,6 +33,36 @@ pub struct Recipe {
     pub jobs: Option<NonZeroU32>,
     /// Submodules that the build does without; any other must be there.
     pub skip_submodules: Vec<String>,
+    /// Of a kernel: the configuration that the build begins with, a target of the kernel's Makefile
+    /// (`tinyconfig`) or a file beside the plan or in the source tree. By default `defconfig`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub config: Option<String>,
+    /// Of a kernel: what is merged into the configuration, the later over the earlier; files beside
+    /// the plan or in the source tree, or lines such as `CONFIG_LRU_GEN=y` themselves.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub fragments: Vec<String>,
+    /// Of a kernel: variables for every call of make, such as `LLVM=1`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub make_args: Vec<String>,
+    /// Of a kernel: whether its modules are built and installed into the artifact.
+    #[serde(skip_serializing_if = "is_false")]
+    pub modules: bool,
+    /// Of a kernel: whether the options that a guest cannot boot without are merged before the
+    /// fragments.
+    #[serde(skip_serializing_if = "is_true")]
+    pub guest_options: bool,
+    /// Of a kernel: contents of configuration files by the names that `config` and `fragments` have
+    /// for them; those beside the plan are read with the plan.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub config_files: BTreeMap<String, String>,
+}
+
+fn is_true(value: &bool) -> bool {
+    *value
+}
+
+fn is_false(value: &bool) -> bool {
+    !*value
 }
 
 /// Debug information for symbols and lines, frame pointers for call chains.
@@ -53,6 +83,12 @@ impl Default for Recipe {
             timeout: Length::seconds(3600),
             jobs: None,
             skip_submodules: Vec::new(),
+            config: None,
+            fragments: Vec::new(),
+            make_args: Vec::new(),
+            modules: false,
+            guest_options: true,
+            config_files: BTreeMap::new(),
         }
     }
 }

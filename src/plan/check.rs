@@ -40,6 +40,10 @@ const COMMAND_PLACEHOLDERS: [&str; 4] = ["artifact", "artifact-dir", "run", "cpu
 pub fn check(plan: &Plan) -> Option<Fault> {
     workload(plan)
         .or_else(|| installed(plan))
+        .or_else(|| {
+            let (key, message) = super::kernel::check(plan)?;
+            fault(&key, message)
+        })
         .or_else(|| port(plan))
         .or_else(|| load(plan))
         .or_else(|| cpus(plan))
@@ -118,9 +122,10 @@ fn port(plan: &Plan) -> Option<Fault> {
     })?
 }
 
-/// Nothing is built of an installed program, so that nothing of it has a path of ours.
+/// Nothing is built of an installed program, so that nothing of it has a path of ours; and what a
+/// kernel is loaded with is installed.
 fn installed(plan: &Plan) -> Option<Fault> {
-    if plan.subject.kind != SubjectKind::Installed {
+    if plan.subject.kind == SubjectKind::Program {
         return None;
     }
     let commands = [

@@ -72,14 +72,14 @@ pub struct Plan {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Subject {
-    /// Whether it is built.
+    /// What kind of thing it is, and whether it is built.
     pub kind: SubjectKind,
     /// Paths that the artifact depends on (git pathspecs); empty: the whole tree. Commits that differ
     /// elsewhere only share one artifact.
     pub paths: Vec<String>,
 }
 
-/// Whether the subject is built.
+/// What kind of thing the subject is, and whether it is built.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SubjectKind {
@@ -89,6 +89,9 @@ pub enum SubjectKind {
     /// A program that is on the machine: nothing is built, and only a matrix of settings, loads or
     /// plans can compare anything.
     Installed,
+    /// A Linux kernel, built from a revision of the repository and booted for every trial. The
+    /// workload is of programs that are on the machine.
+    Kernel,
 }
 
 /// Who runs where. What is left out is chosen from the CPUs that perfblame may use.

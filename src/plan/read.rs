@@ -80,7 +80,12 @@ impl PlanSources {
             }
         };
         overlay(&mut merged, top);
-        let plan = into_plan(merged).map_err(|error| at_fault("", error.message().to_owned()))?;
+        let mut plan =
+            into_plan(merged).map_err(|error| at_fault("", error.message().to_owned()))?;
+        if let Some(beside) = self.file.as_deref().and_then(Path::parent) {
+            super::kernel::read_files(&mut plan, beside)
+                .map_err(|(key, message)| at_fault(&key, message))?;
+        }
         if plan.server.is_none() && plan.command.is_none() {
             return Err(PlanError::NoWorkload {
                 file: match &self.file {

@@ -53,7 +53,9 @@ impl MatrixPlan {
                 .find_map(|(_, level)| level.revision.clone());
             let revision = match plan.subject.kind {
                 SubjectKind::Installed => None,
-                SubjectKind::Program => Some(named.unwrap_or_else(|| spec.revision.clone())),
+                SubjectKind::Program | SubjectKind::Kernel => {
+                    Some(named.unwrap_or_else(|| spec.revision.clone()))
+                }
             };
             Ok(CellPlan {
                 cell,
