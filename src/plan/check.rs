@@ -51,6 +51,7 @@ pub fn check(plan: &Plan) -> Option<Fault> {
         .or_else(|| judging(plan))
         .or_else(|| settings(plan))
         .or_else(|| phases(plan))
+        .or_else(|| kernels(plan))
         .or_else(|| {
             let (key, message) = plan.matrix.as_ref()?.check()?;
             fault(&format!("matrix.{key}"), message)
@@ -88,6 +89,33 @@ fn settings(plan: &Plan) -> Option<Fault> {
         };
         fault(&format!("{section}.{name}"), error)
     })
+}
+
+/// The kernel that a trial runs under: a guest's, or one that this machine reboots into.
+fn kernels(plan: &Plan) -> Option<Fault> {
+    let below =
+        |section: &str, (key, message): (&str, String)| fault(&format!("{section}.{key}"), message);
+    if let Some(found) = plan.guest.as_ref().and_then(super::Guest::check) {
+        return below("guest", found);
+    }
+    if let Some(found) = plan.host.as_ref().and_then(super::Host::check) {
+        return below("host", found);
+    }
+    let release = plan
+        .host
+        .as_ref()
+        .and_then(|host| host.kernel_release.as_ref());
+    if release.is_some() && plan.boots_guest() {
+        return fault(
+            "host.kernel-release",
+            "the trial runs in a guest, whose kernel is another one: leave this out, or [guest]",
+        );
+    }
+    words(
+        "reboot.command",
+        &plan.reboot.as_ref()?.command,
+        &["release"],
+    )
 }
 
 fn workload(plan: &Plan) -> Option<Fault> {

@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::cpus::CpuList;
 use super::duration::Length;
+use super::guest::Guest;
+use super::host::{Host, Reboot};
 use super::load::{ExternalLoad, Preparation};
 use super::matrix::MatrixSpec;
 use super::phase::{MetricSpec, Phase};
@@ -63,9 +65,27 @@ pub struct Plan {
     /// Settings that are not known by name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub custom_settings: BTreeMap<String, CustomSetting>,
+    /// The virtual machine that each trial is booted in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub guest: Option<Guest>,
+    /// What is asked of this machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host: Option<Host>,
+    /// How this machine gets to another kernel.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reboot: Option<Reboot>,
     /// Axes and levels, for `perfblame matrix`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub matrix: Option<MatrixSpec>,
+}
+
+impl Plan {
+    /// Whether a trial is booted in a guest of its own.
+    pub fn boots_guest(&self) -> bool {
+        self.guest
+            .as_ref()
+            .is_some_and(|guest| guest.kernel.is_some())
+    }
 }
 
 /// What is under test.
