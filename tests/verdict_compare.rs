@@ -340,6 +340,13 @@ fn a_function_that_absorbs_another_is_proposed_as_a_group_and_judged_as_one() {
     let group = &comparison.groups[0];
     assert_eq!(group.name, "usage");
     assert_eq!(group.inclusive.verdict, Verdict::Improved, "{group:?}");
+    let explained = comparison.explained.unwrap();
+    assert!(group.self_cost.change_points < -0.5, "{group:?}");
+    let others: f64 = (comparison.functions.iter())
+        .filter(|f| f.is_flagged() && f.notes.is_empty())
+        .map(|f| f.self_cost.change_points)
+        .sum();
+    assert!((explained.flagged_points - others - group.self_cost.change_points).abs() < 1e-9);
     let member = named(&comparison, "update");
     assert_eq!(
         member.notes,

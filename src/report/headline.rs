@@ -194,6 +194,14 @@ fn metric_clause(metric: &MetricVerdict) -> Vec<Segment> {
             format!(" {verb} by {change} ({detail}, p {})", number::p(metric.p))
         }
         Verdict::Equivalent => format!(" is the same within the margin ({detail})"),
+        // The interval and the permutation test are two methods, and may differ near the level.
+        Verdict::Undecided if metric.ci95_pct.is_some_and(|[lo, hi]| lo > 0.0 || hi < 0.0) => {
+            format!(
+                ": a change is not certain ({}, {detail}, p {})",
+                number::change(metric.change_pct),
+                number::p(metric.p)
+            )
+        }
         Verdict::Undecided => format!(
             ": no evidence of a change ({}, {detail})",
             number::change(metric.change_pct)
@@ -233,11 +241,14 @@ fn functions_clause(sentence: &mut Vec<Segment>, functions: &[&FunctionVerdict],
     sentence.push(Segment::Text("; ".to_string()));
     sentence.push(Segment::Code(first.name.clone()));
     sentence.push(Segment::Text(text));
+    // Of the others it is not said whether their own cost changed or that of what they call.
     match functions.len() - 1 {
         0 => {}
-        1 => sentence.push(Segment::Text(
-            ", and one other function does too".to_string(),
-        )),
-        n => sentence.push(Segment::Text(format!(", and {n} other functions do too"))),
+        1 => sentence.push(Segment::Text(format!(
+            ", and one other function costs {word} too"
+        ))),
+        n => sentence.push(Segment::Text(format!(
+            ", and {n} other functions cost {word} too"
+        ))),
     }
 }

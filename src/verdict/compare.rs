@@ -130,7 +130,7 @@ fn judge_functions(
             rules.function(&id, pair)
         })
         .collect();
-    comparison.explained = Some(explain(&functions, costs, rules));
+    comparison.explained = Some(explain(&functions, &comparison.groups, costs, rules));
     functions.retain(|f| f.inclusive.base_share_pct + f.inclusive.head_share_pct > 0.0);
     functions.sort_by(|a, b| {
         let (x, y) = (rank(a), rank(b));
@@ -141,12 +141,19 @@ fn judge_functions(
     comparison.functions = functions;
 }
 
-fn explain(functions: &[FunctionVerdict], costs: &Costs<'_>, rules: Rules<'_>) -> Explained {
+/// Members of a group are not judged by themselves, so that nothing counts twice.
+fn explain(
+    functions: &[FunctionVerdict],
+    groups: &[FunctionVerdict],
+    costs: &Costs<'_>,
+    rules: Rules<'_>,
+) -> Explained {
     let common = costs.common();
     Explained {
         total_points: 100.0 * (rules.total_ratio - 1.0),
         flagged_points: functions
             .iter()
+            .chain(groups)
             .filter(|f| f.is_flagged())
             .map(|f| f.self_cost.change_points)
             .sum(),

@@ -192,7 +192,7 @@ pub struct GroupProposal {
 pub struct Explained {
     /// Change of all CPU time per operation after normalisation, in percentage points of base's.
     pub total_points: f64,
-    /// Sum of the self changes of the flagged functions, in the same points.
+    /// Sum of the self changes of the flagged functions and groups, in the same points.
     pub flagged_points: f64,
     /// Speed of the machine and all that touches every function alike: the factor in per cent
     /// that normalisation took out of head against base.
