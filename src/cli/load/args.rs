@@ -180,7 +180,8 @@ struct Key {
     #[arg(long, value_name = "N", default_value_t = 10_000_000)]
     key_maximum: u64,
     /// How SETs and GETs choose keys: R uniform, S sequential, P sequential with a part of the range
-    /// for each client, G normal, Z Zipf.
+    /// for each client, G normal, Z Zipf; or YCSB's uniform, zipfian, scrambled (its zipfian request
+    /// distribution), exponential, latest.
     #[arg(long, value_name = "SET:GET", default_value = "R:R")]
     key_pattern: KeyPatterns,
     /// Standard deviation of pattern G [default: a sixth of the range].
@@ -189,9 +190,15 @@ struct Key {
     /// Median of pattern G [default: the middle of the range].
     #[arg(long, value_name = "X")]
     key_median: Option<f64>,
-    /// Exponent of pattern Z [default: 1].
+    /// Exponent of pattern Z [default: 1], and of zipfian, scrambled and latest [default: 0.99].
     #[arg(long, value_name = "X")]
     key_zipf_exp: Option<f64>,
+    /// Per cent of exponential requests that go to --key-exp-fraction of the keys [default: 95].
+    #[arg(long, value_name = "X")]
+    key_exp_percentile: Option<f64>,
+    /// That part of the keys [default: 0.8571428571].
+    #[arg(long, value_name = "X")]
+    key_exp_fraction: Option<f64>,
 }
 
 fn percentile(text: &str) -> Result<f64, String> {
@@ -239,6 +246,8 @@ impl Args {
             key_stddev: key.key_stddev,
             key_median: key.key_median,
             key_zipf_exp: key.key_zipf_exp,
+            key_exp_percentile: key.key_exp_percentile,
+            key_exp_fraction: key.key_exp_fraction,
             seed: test.seed,
             distinct_client_seed: test.distinct_client_seed,
             randomize: test.randomize,

@@ -150,17 +150,7 @@ impl LoadSpec {
         if self.uses(KeyPattern::Zipf) && self.key_maximum == 0 {
             return fault("key-maximum", "key pattern Z needs keys of 1 and more");
         }
-        if let Some(exponent) = self.key_zipf_exp {
-            if !self.uses(KeyPattern::Zipf) {
-                return fault("key-zipf-exp", "only key pattern Z has an exponent");
-            }
-            if !(exponent > 0.0 && exponent < 5.0) {
-                return fault(
-                    "key-zipf-exp",
-                    format!("{exponent} is not between 0 and 5, both excluded"),
-                );
-            }
-        }
+        self.check_shape()?;
         if self.uses(KeyPattern::Parallel) && self.connections() > self.keys() {
             return fault(
                 "key-pattern",
@@ -170,6 +160,53 @@ impl LoadSpec {
                     self.keys()
                 ),
             );
+        }
+        Ok(())
+    }
+
+    /// The parameters of Zipf's law and of the exponential one.
+    fn check_shape(&self) -> Result<(), LoadSpecError> {
+        if let Some(exponent) = self.key_zipf_exp {
+            let of_ycsb = self.patterns().find(|used| used.has_zipfian_constant());
+            if of_ycsb.is_none() && !self.uses(KeyPattern::Zipf) {
+                return fault(
+                    "key-zipf-exp",
+                    "only the key patterns Z, zipfian, scrambled and latest have an exponent",
+                );
+            }
+            if !(exponent > 0.0 && exponent < 5.0) {
+                return fault(
+                    "key-zipf-exp",
+                    format!("{exponent} is not between 0 and 5, both excluded"),
+                );
+            }
+            if let Some(pattern) = of_ycsb.filter(|_| exponent >= 1.0) {
+                return fault(
+                    "key-zipf-exp",
+                    format!(
+                        "{exponent} is not between 0 and 1, both excluded, as YCSB's method for the \
+                         pattern {pattern} needs it; pattern Z takes any exponent up to 5"
+                    ),
+                );
+            }
+        }
+        let exponential = self.uses(KeyPattern::Exponential);
+        let shape = [
+            ("key-exp-percentile", self.key_exp_percentile, 100.0),
+            ("key-exp-fraction", self.key_exp_fraction, f64::INFINITY),
+        ];
+        for (key, value, below) in shape {
+            let Some(value) = value else { continue };
+            if !exponential {
+                return fault(key, "only the key pattern exponential has it");
+            }
+            if !(value > 0.0 && value < below) {
+                let most = match below.is_finite() {
+                    true => format!("between 0 and {below}, both excluded"),
+                    false => "a positive number".to_owned(),
+                };
+                return fault(key, format!("{value} is not {most}"));
+            }
         }
         Ok(())
     }
@@ -288,12 +325,22 @@ impl LoadSpec {
 
     /// Whether any command of the load chooses its keys by that pattern.
     fn uses(&self, pattern: KeyPattern) -> bool {
-        if self.command.is_empty() {
-            (self.ratio.sets > 0 && self.key_pattern.set == pattern)
-                || (self.ratio.gets > 0 && self.key_pattern.get == pattern)
-        } else {
-            self.command_rounds().any(|(_, _, used)| used == pattern)
-        }
+        self.patterns().any(|used| used == pattern)
+    }
+
+    /// The patterns of all commands of the load that are sent.
+    fn patterns(&self) -> impl Iterator<Item = KeyPattern> {
+        let plain = [
+            (self.ratio.sets, self.key_pattern.set),
+            (self.ratio.gets, self.key_pattern.get),
+        ];
+        let plain = plain.into_iter().filter(|_| self.command.is_empty());
+        let own = self.command_rounds().map(|(_, ratio, used)| (ratio, used));
+        // A command of one's own counts even where it is never sent: it was written by hand.
+        plain
+            .filter(|(times, _)| *times > 0)
+            .chain(own)
+            .map(|(_, used)| used)
     }
 }
 
@@ -322,6 +369,19 @@ mod tests {
             ("key-pattern = \"G:G\"\nkey-median = 2e7", "key-median"),
             ("key-zipf-exp = 1.0", "key-zipf-exp"),
             ("key-pattern = \"Z:Z\"\nkey-zipf-exp = 5.0", "key-zipf-exp"),
+            (
+                "key-pattern = \"Z:scrambled\"\nkey-zipf-exp = 1.0",
+                "key-zipf-exp",
+            ),
+            ("key-exp-percentile = 90.0", "key-exp-percentile"),
+            (
+                "key-pattern = \"R:exponential\"\nkey-exp-percentile = 100.0",
+                "key-exp-percentile",
+            ),
+            (
+                "key-pattern = \"R:exponential\"\nkey-exp-fraction = 0.0",
+                "key-exp-fraction",
+            ),
             ("data-size = 0", "data-size"),
             ("data-size = 629145600", "data-size"),
             ("data-size-range = \"9-3\"", "data-size-range"),

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ValueError;
 
-/// How a command chooses its keys.
+/// How a command chooses its keys: memtier_benchmark's letters, and YCSB's distributions as words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum KeyPattern {
@@ -21,25 +21,46 @@ pub enum KeyPattern {
     Gaussian,
     /// `Z`: Zipf, the least key most often.
     Zipf,
+    /// `zipfian`: Zipf as YCSB's generator draws it, the least key most often.
+    Zipfian,
+    /// `scrambled`: the same with the popular keys scattered by a hash, which is what YCSB's
+    /// `requestdistribution=zipfian` is.
+    Scrambled,
+    /// `exponential`: YCSB's, the greatest key most often.
+    Exponential,
+    /// `latest`: zipfian from the greatest key down.
+    Latest,
 }
 
 impl KeyPattern {
-    const LETTERS: [(KeyPattern, &'static str); 5] = [
+    const NAMES: [(KeyPattern, &'static str); 9] = [
         (KeyPattern::Random, "R"),
         (KeyPattern::Sequential, "S"),
         (KeyPattern::Parallel, "P"),
         (KeyPattern::Gaussian, "G"),
         (KeyPattern::Zipf, "Z"),
+        (KeyPattern::Zipfian, "zipfian"),
+        (KeyPattern::Scrambled, "scrambled"),
+        (KeyPattern::Exponential, "exponential"),
+        (KeyPattern::Latest, "latest"),
     ];
+
+    /// YCSB's word for `R`.
+    const UNIFORM: &'static str = "uniform";
+
+    /// Whether YCSB's zipfian constant is a parameter of it.
+    pub fn has_zipfian_constant(self) -> bool {
+        matches!(self, Self::Zipfian | Self::Scrambled | Self::Latest)
+    }
 }
 
 impl fmt::Display for KeyPattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (_, letter) = Self::LETTERS
+        let (_, name) = Self::NAMES
             .iter()
             .find(|(pattern, _)| pattern == self)
             .ok_or(fmt::Error)?;
-        f.write_str(letter)
+        f.write_str(name)
     }
 }
 
@@ -47,11 +68,19 @@ impl FromStr for KeyPattern {
     type Err = ValueError;
 
     fn from_str(text: &str) -> Result<Self, ValueError> {
-        Self::LETTERS
+        if text == Self::UNIFORM {
+            return Ok(Self::Random);
+        }
+        Self::NAMES
             .iter()
-            .find(|(_, letter)| *letter == text)
+            .find(|(_, name)| *name == text)
             .map(|(pattern, _)| *pattern)
-            .ok_or_else(|| ValueError::new(text, "a key pattern: R, S, P, G or Z"))
+            .ok_or_else(|| {
+                ValueError::new(
+                    text,
+                    "a key pattern: R, S, P, G or Z, or YCSB's uniform, zipfian, scrambled, exponential or latest",
+                )
+            })
     }
 }
 
@@ -93,7 +122,7 @@ impl FromStr for KeyPatterns {
         parsed.ok_or_else(|| {
             ValueError::new(
                 text,
-                "two key patterns of R, S, P, G, Z written SET:GET, such as R:R",
+                "two key patterns of R, S, P, G, Z, uniform, zipfian, scrambled, exponential, latest written SET:GET, such as R:R",
             )
         })
     }

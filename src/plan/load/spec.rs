@@ -82,9 +82,17 @@ pub struct LoadSpec {
     /// Median of pattern G; the middle of the range where absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key_median: Option<f64>,
-    /// Exponent of pattern Z.
+    /// Exponent of pattern Z (1 where absent), and YCSB's zipfian constant of the patterns zipfian,
+    /// scrambled and latest (0.99 where absent).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key_zipf_exp: Option<f64>,
+    /// Per cent of the requests of the pattern exponential that go to `key-exp-fraction` of the keys;
+    /// 95 where absent (YCSB's `exponential.percentile`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key_exp_percentile: Option<f64>,
+    /// That part of the keys; 0.8571428571 where absent (YCSB's `exponential.frac`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key_exp_fraction: Option<f64>,
     /// Seed of the keys, sizes and bytes.
     pub seed: u64,
     /// Whether every client has a seed of its own. Without it every client draws the same keys,
@@ -135,6 +143,8 @@ impl Default for LoadSpec {
             key_stddev: None,
             key_median: None,
             key_zipf_exp: None,
+            key_exp_percentile: None,
+            key_exp_fraction: None,
             seed: DEFAULT_SEED,
             distinct_client_seed: false,
             randomize: false,
