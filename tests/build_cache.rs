@@ -187,6 +187,7 @@ fn two_builders_of_one_commit_build_it_once_and_the_second_says_that_it_waits() 
                         &BuildRequest {
                             repository: &repository,
                             revision: &repository.resolve("HEAD").unwrap(),
+                            kind: perfblame::plan::SubjectKind::Program,
                             recipe: &recipe,
                             paths: &PathsDigester::default(),
                             inputs: &Default::default(),

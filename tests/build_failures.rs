@@ -267,6 +267,7 @@ fn child_build() {
     let request = BuildRequest {
         repository: &repository,
         revision: &repository.resolve("HEAD").unwrap(),
+        kind: perfblame::plan::SubjectKind::Program,
         recipe: &perfblame::plan::Recipe {
             steps: vec![std::env::var("BUILD_STEP").unwrap()],
             artifact: vec!["app".to_owned().try_into().unwrap()],

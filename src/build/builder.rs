@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::executor::{Cancel, Supervisor};
-use crate::plan::Recipe;
+use crate::plan::{Recipe, SubjectKind};
 use crate::repo::{ExportOptions, ExportReport, PathsDigester, RepoError, Repository, Revision};
 
 use super::artifact::Artifact;
@@ -16,6 +16,7 @@ use super::compiler::{Compilers, find_program};
 use super::environment::{Environment, SOURCE_TIME, fill};
 use super::error::BuildError;
 use super::failure::{Failure, FailureReason};
+use super::kernel;
 use super::key::KeyParts;
 use super::log;
 use super::recognise::{Recognised, recognise};
@@ -29,6 +30,8 @@ pub struct BuildRequest<'a> {
     pub repository: &'a Repository,
     /// The revision.
     pub revision: &'a Revision,
+    /// What kind of thing it is.
+    pub kind: SubjectKind,
     /// How.
     pub recipe: &'a Recipe,
     /// What of the tree matters: `subject.paths`.
@@ -83,6 +86,11 @@ pub enum BuildEvent {
         /// The command.
         command: String,
     },
+    /// Something that the user should know.
+    Note {
+        /// In a sentence.
+        text: String,
+    },
     /// It was built.
     Built {
         /// How long that took.
@@ -95,8 +103,8 @@ pub enum BuildEvent {
 pub struct Builder {
     workshop: Workshop,
     cache: Cache,
-    supervisor: Supervisor,
-    cancel: Cancel,
+    pub(super) supervisor: Supervisor,
+    pub(super) cancel: Cancel,
     compilers: Compilers,
 }
 
@@ -158,9 +166,12 @@ impl Builder {
             },
         );
         let staged = self.cache.stage(&key)?;
-        entry.outcome = work
-            .make(&mut entry, &staged.join("files"), tell)
-            .map_err(|error| work.disk_or(error))?;
+        let files = staged.join("files");
+        entry.outcome = match request.kind {
+            SubjectKind::Kernel => work.make_kernel(&mut entry, &files, tell),
+            SubjectKind::Program | SubjectKind::Installed => work.make(&mut entry, &files, tell),
+        }
+        .map_err(|error| work.disk_or(error))?;
         let time = started.elapsed();
         entry.build_ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         let log = staged.join("build.log");
@@ -195,6 +206,9 @@ impl Builder {
     /// The cache key of a request, and the compilers in it.
     fn key(&self, request: &BuildRequest<'_>) -> Result<(String, String), BuildError> {
         let recipe = request.recipe;
+        if request.kind == SubjectKind::Kernel {
+            return self.kernel_key(request);
+        }
         let steps = recipe.steps.join("\n");
         let uses_rust = match recipe.steps.is_empty() {
             true => request
@@ -209,6 +223,26 @@ impl Builder {
             inputs: request.inputs,
             compiler: &compiler,
             source: self.workshop.source(),
+            kernel: &[],
+        };
+        Ok((parts.key(), compiler))
+    }
+
+    fn kernel_key(&self, request: &BuildRequest<'_>) -> Result<(String, String), BuildError> {
+        let BuildRequest {
+            repository,
+            revision,
+            recipe,
+            ..
+        } = *request;
+        let compiler = kernel::compiler_identity(recipe);
+        let parts = KeyParts {
+            tree: &request.paths.digest(repository, revision)?,
+            recipe,
+            inputs: request.inputs,
+            compiler: &compiler,
+            source: self.workshop.kernel_source(),
+            kernel: &kernel::key_parts(recipe, repository, revision)?,
         };
         Ok((parts.key(), compiler))
     }
@@ -223,11 +257,11 @@ fn failed(revision: &Revision, failure: Failure) -> BuildError {
 }
 
 /// One build in an open workshop.
-struct Work<'a> {
-    builder: &'a Builder,
-    request: &'a BuildRequest<'a>,
-    workshop: &'a OpenWorkshop<'a>,
-    key: &'a str,
+pub(super) struct Work<'a> {
+    pub builder: &'a Builder,
+    pub request: &'a BuildRequest<'a>,
+    pub workshop: &'a OpenWorkshop<'a>,
+    pub key: &'a str,
 }
 
 impl Work<'_> {
@@ -328,7 +362,7 @@ impl Work<'_> {
         }
     }
 
-    fn heading(&self, entry: &Entry) -> String {
+    pub fn heading(&self, entry: &Entry) -> String {
         let Revision {
             id, subject_line, ..
         } = self.request.revision;
@@ -336,7 +370,7 @@ impl Work<'_> {
         format!("# commit {id} {subject_line}\n# compilers {compiler}\n")
     }
 
-    fn failure(&self, reason: FailureReason) -> Failure {
+    pub fn failure(&self, reason: FailureReason) -> Failure {
         Failure {
             reason,
             last_lines: log::telling_lines(&log::end_of(&self.workshop.log)),
@@ -346,7 +380,7 @@ impl Work<'_> {
     }
 
     /// A full disk says nothing about the commit, and is not remembered as its fault.
-    fn disk_or_failure(&self, reason: FailureReason) -> Result<Outcome, BuildError> {
+    pub fn disk_or_failure(&self, reason: FailureReason) -> Result<Outcome, BuildError> {
         let said = log::end_of(&self.workshop.log).contains("No space left on device");
         match said || self.free_bytes() < ALMOST_NOTHING {
             true => Err(self.disk_full()),
@@ -375,6 +409,7 @@ impl Work<'_> {
         let free_mib = self.free_bytes() >> 20;
         // What filled it is not left there; if it cannot be removed, the next build tries again.
         let _ = remove(self.workshop.places.source);
+        let _ = remove(&self.workshop.kernel());
         BuildError::DiskFull {
             path: self.workshop.places.workshop.to_owned(),
             free_mib,
@@ -387,12 +422,12 @@ impl Work<'_> {
 /// Free space below which a failure is put down to the disk, in bytes.
 const ALMOST_NOTHING: u64 = 1 << 20;
 
-fn available_jobs() -> u32 {
+pub(super) fn available_jobs() -> u32 {
     std::thread::available_parallelism()
         .map_or(1, |jobs| u32::try_from(jobs.get()).unwrap_or(u32::MAX))
 }
 
-fn with_warnings(mut outcome: Outcome, report: &ExportReport) -> Outcome {
+pub(super) fn with_warnings(mut outcome: Outcome, report: &ExportReport) -> Outcome {
     if let Outcome::Built { warnings, .. } = &mut outcome {
         if let Some(first) = report.missing_lfs.first() {
             warnings.push(format!(

@@ -6,6 +6,7 @@ use crate::executor::ProcessError;
 use crate::repo::RepoError;
 
 use super::failure::Failure;
+use super::kernel::KernelTool;
 
 /// Why there is no artifact.
 #[derive(Debug, thiserror::Error)]
@@ -45,6 +46,27 @@ pub enum BuildError {
         /// Short id of the commit.
         commit: String,
     },
+    /// Tools that a kernel is built with are not installed.
+    #[error(
+        "{} {} not installed, and commit {commit} is a kernel; as root: apt-get install {}",
+        names(missing), if missing.len() == 1 { "is" } else { "are" }, packages(missing)
+    )]
+    NoKernelTools {
+        /// The tools.
+        missing: Vec<KernelTool>,
+        /// Short id of the commit.
+        commit: String,
+    },
+    /// The kernel's Makefile refuses the place of the store.
+    #[error(
+        "kernels cannot be built at {}: their Makefile takes no path with a space or a colon; \
+         keep the store elsewhere with --store DIR",
+        path.display()
+    )]
+    KernelPath {
+        /// The place.
+        path: PathBuf,
+    },
     /// No room.
     #[error(
         "the disk is full at {} ({free_mib} MiB are free) while building commit {commit}; make room, \
@@ -75,6 +97,18 @@ pub enum BuildError {
         /// What the system said.
         source: std::io::Error,
     },
+}
+
+/// The names as a list in a sentence.
+fn names(missing: &[KernelTool]) -> String {
+    let names: Vec<&str> = missing.iter().map(|tool| tool.name).collect();
+    names.join(", ")
+}
+
+fn packages(missing: &[KernelTool]) -> String {
+    let mut packages: Vec<&str> = missing.iter().map(|tool| tool.package).collect();
+    packages.dedup();
+    packages.join(" ")
 }
 
 impl BuildError {

@@ -48,6 +48,11 @@ pub enum FailureReason {
     },
     /// Every step succeeded, and no executable was made.
     NothingMade,
+    /// What a kernel is to be configured with is not there.
+    NoConfiguration {
+        /// The files as the plan names them.
+        files: Vec<String>,
+    },
     /// Several executables were made, and the plan names none.
     Several {
         /// Their paths.
@@ -81,6 +86,11 @@ impl fmt::Display for Failure {
             FailureReason::NothingMade => out.write_str(
                 "every step succeeded, but no executable was made; \
                  say how to build with build.steps, or name the file with build.artifact",
+            )?,
+            FailureReason::NoConfiguration { files } => write!(
+                out,
+                "`{}` (build.fragments) is neither beside the plan nor in the commit",
+                listed(files)
             )?,
             FailureReason::Several { made } => write!(
                 out,

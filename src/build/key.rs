@@ -25,6 +25,8 @@ pub(super) struct KeyParts<'a> {
     pub compiler: &'a str,
     /// Where the source tree lies: it is in the debug information.
     pub source: &'a Path,
+    /// What else a kernel is made of.
+    pub kernel: &'a [(&'static str, String)],
 }
 
 impl KeyParts<'_> {
@@ -65,6 +67,9 @@ impl KeyParts<'_> {
             add("input", name.as_bytes());
             add("content", content);
         }
+        for (name, value) in self.kernel {
+            add(name, value.as_bytes());
+        }
         let digest = hash.finalize();
         digest[..16]
             .iter()
@@ -86,6 +91,7 @@ mod tests {
             inputs: &BTreeMap::new(),
             compiler,
             source: Path::new("/source"),
+            kernel: &[],
         }
         .key()
     }

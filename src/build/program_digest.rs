@@ -11,11 +11,19 @@ use sha2::{Digest, Sha256};
 /// stand that were inlined. Line numbers are not in it: a commit that only adds a comment makes the
 /// same program, and one that renames a function does not. Any other file is digested byte by byte.
 pub fn program_digest(content: &[u8]) -> [u8; 32] {
-    elf_digest(content).unwrap_or_else(|| Sha256::digest(content).into())
+    elf_digest(content, &[b".note.gnu.build-id"]).unwrap_or_else(|| Sha256::digest(content).into())
 }
 
-/// `None` for what is no ELF file, is not linked, or has no table of sections.
-fn elf_digest(content: &[u8]) -> Option<[u8; 32]> {
+/// Digests what makes a `vmlinux` the kernel that it is: as [`program_digest`], without the line
+/// numbers of its warnings (`__bug_table`) and the notes, among which its build id is.
+pub(super) fn kernel_digest(content: &[u8]) -> [u8; 32] {
+    elf_digest(content, &[b".note.gnu.build-id", b".notes", b"__bug_table"])
+        .unwrap_or_else(|| Sha256::digest(content).into())
+}
+
+/// `None` for what is no ELF file, is not linked, or has no table of sections. Sections of the names
+/// `without` are left out.
+fn elf_digest(content: &[u8], without: &[&[u8]]) -> Option<[u8; 32]> {
     let file = object::File::parse(content).ok()?;
     if file.format() != BinaryFormat::Elf || file.kind() == ObjectKind::Relocatable {
         return None;
@@ -37,7 +45,7 @@ fn elf_digest(content: &[u8]) -> Option<[u8; 32]> {
         };
         let is_loaded = sh_flags.0 & SHF_ALLOC.0 != 0;
         loaded += usize::from(is_loaded);
-        if name != b".note.gnu.build-id" && (is_loaded || name == b".debug_str") {
+        if !without.contains(&name) && (is_loaded || name == b".debug_str") {
             let place = format!(
                 "{:x} {:x} {:x}",
                 section.address(),

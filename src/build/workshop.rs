@@ -19,7 +19,11 @@ pub(super) struct Workshop {
     inputs: PathBuf,
     shims: PathBuf,
     temporary: PathBuf,
+    kernel_source: PathBuf,
 }
+
+/// Name of the directory that stays from one kernel to the next.
+const KERNEL: &str = "kernel";
 
 /// A workshop that nobody else builds in.
 #[derive(Debug)]
@@ -28,6 +32,7 @@ pub(super) struct OpenWorkshop<'a> {
     /// Log of the build, until it is put beside the artifact.
     pub log: PathBuf,
     lock: PathBuf,
+    kernel_source: &'a Path,
     _held: FileLock,
 }
 
@@ -42,6 +47,7 @@ impl Workshop {
             inputs: root.join("inputs"),
             shims: root.join("shims"),
             temporary: root.join("tmp"),
+            kernel_source: root.join(KERNEL).join("source"),
             root,
         })
     }
@@ -49,6 +55,11 @@ impl Workshop {
     /// Where the source tree of every commit is put.
     pub fn source(&self) -> &Path {
         &self.source
+    }
+
+    /// Where the source tree of every kernel is put.
+    pub fn kernel_source(&self) -> &Path {
+        &self.kernel_source
     }
 
     /// Waits until nobody builds here, and clears away what the last build left, finished or killed.
@@ -73,12 +84,26 @@ impl Workshop {
             },
             log: self.root.join("build.log"),
             lock: path,
+            kernel_source: &self.kernel_source,
             _held: held,
         })
     }
 }
 
 impl OpenWorkshop<'_> {
+    /// The places of a kernel's build.
+    pub fn kernel_places(&self) -> Places<'_> {
+        Places {
+            source: self.kernel_source,
+            ..self.places
+        }
+    }
+
+    /// The directory that stays from one kernel to the next.
+    pub fn kernel(&self) -> PathBuf {
+        self.places.workshop.join(KERNEL)
+    }
+
     /// Writes the files that the caller gave.
     pub fn put_inputs(&self, inputs: &BTreeMap<String, Vec<u8>>) -> Result<(), BuildError> {
         let directory = self.places.inputs;
@@ -97,11 +122,11 @@ impl OpenWorkshop<'_> {
     }
 }
 
-/// Removes everything in the workshop but its lock.
+/// Removes everything in the workshop but its lock and what kernels are built upon.
 fn clear(root: &Path, lock: &Path) -> Result<(), BuildError> {
     for entry in fs::read_dir(root).map_err(BuildError::io(root))? {
         let entry = entry.map_err(BuildError::io(root))?;
-        if entry.path() != lock {
+        if entry.path() != lock && entry.file_name() != KERNEL {
             remove(&entry.path())?;
         }
     }

@@ -62,6 +62,7 @@ pub fn build_revision(
     let request = BuildRequest {
         repository: surroundings.repository,
         revision,
+        kind: plan.subject.kind,
         recipe: &plan.build,
         paths: &paths,
         inputs: &BTreeMap::new(),
@@ -93,6 +94,7 @@ fn build(
         } => {
             progress.note(&format!("  step {number} of {count}: {command}"));
         }
+        BuildEvent::Note { text } => progress.note(&format!("  {text}")),
         BuildEvent::Built { time } => {
             let seconds = std::time::Duration::from_secs(time.as_secs().max(1));
             progress.note(&format!(

@@ -130,7 +130,7 @@ impl Repository {
 pub const PART_PREFIX: &str = ".export-";
 
 /// Writes an entry; the pointer of an LFS file whose content is missing comes back.
-fn write(
+pub(super) fn write(
     repository: &Repository,
     entry: &Entry,
     path: &Path,
@@ -230,7 +230,7 @@ fn disk_full(path: &Path, needed: u64) -> RepoError {
     }
 }
 
-fn io(path: &Path, source: std::io::Error) -> RepoError {
+pub(super) fn io(path: &Path, source: std::io::Error) -> RepoError {
     RepoError::Io {
         path: path.to_owned(),
         source,

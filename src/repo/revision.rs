@@ -73,6 +73,27 @@ impl Repository {
         Ok(tree.get_path(std::path::Path::new(path)).is_ok())
     }
 
+    /// The content of a file of a commit as text, with what is no text replaced; `None` where there is
+    /// no file of that path.
+    pub fn file_text(&self, revision: &Revision, path: &str) -> Result<Option<String>, RepoError> {
+        let id = self.oid(&revision.tree)?;
+        let tree = self
+            .git
+            .find_tree(id)
+            .map_err(|error| self.object_error(id, &error))?;
+        let Ok(entry) = tree.get_path(std::path::Path::new(path)) else {
+            return Ok(None);
+        };
+        if entry.kind() != Some(git2::ObjectType::Blob) {
+            return Ok(None);
+        }
+        let blob = self
+            .git
+            .find_blob(entry.id())
+            .map_err(|error| self.object_error(entry.id(), &error))?;
+        Ok(Some(String::from_utf8_lossy(blob.content()).into_owned()))
+    }
+
     pub(super) fn commit(&self, id: Oid) -> Result<git2::Commit<'_>, RepoError> {
         self.git
             .find_commit(id)

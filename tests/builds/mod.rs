@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use perfblame::build::{Artifact, BuildError, BuildEvent, BuildRequest, Builder, Known, Reuse};
 use perfblame::executor::{Cancel, Supervisor};
-use perfblame::plan::Recipe;
+use perfblame::plan::{Recipe, SubjectKind};
 use perfblame::repo::{PathsDigester, Pathspecs, Repository};
 
 use crate::repository::TestRepository;
@@ -17,6 +17,7 @@ use crate::repository::TestRepository;
 pub struct Builds {
     pub repository: TestRepository,
     pub store: PathBuf,
+    pub kind: SubjectKind,
     pub recipe: Recipe,
     pub paths: Vec<String>,
     pub reuse: Reuse,
@@ -31,6 +32,7 @@ impl Builds {
         Self {
             repository,
             store,
+            kind: SubjectKind::Program,
             recipe: Recipe::default(),
             paths: Vec::new(),
             reuse: Reuse::Everything,
@@ -89,6 +91,7 @@ impl Builds {
         let request = BuildRequest {
             repository: &repository,
             revision: &revision,
+            kind: self.kind,
             recipe: &self.recipe,
             paths: &paths,
             inputs: &self.inputs,

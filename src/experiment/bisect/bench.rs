@@ -220,7 +220,7 @@ impl<'a> Bench<'a> {
         let built = self.builder.build(&request, &mut |event| match event {
             BuildEvent::Waiting { holder } => waited = holder,
             BuildEvent::Exporting => progress.note(&format!("building {}", shown(revision))),
-            BuildEvent::Step { .. } | BuildEvent::Built { .. } => {}
+            BuildEvent::Step { .. } | BuildEvent::Note { .. } | BuildEvent::Built { .. } => {}
         });
         if let Some(holder) = waited {
             progress.note(&format!("waited for another build (process {holder})"));
@@ -468,6 +468,7 @@ impl<'a> Bench<'a> {
         BuildRequest {
             repository: self.surroundings.repository,
             revision,
+            kind: self.request.plan.subject.kind,
             recipe: &self.request.plan.build,
             paths: self.paths,
             inputs: &self.inputs,
