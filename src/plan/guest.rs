@@ -68,7 +68,7 @@ impl Guest {
                 format!("a guest needs at least {SMALLEST_MEMORY} to boot"),
             );
         }
-        if self.memory.0 % Size::mib(1).0 != 0 {
+        if !self.memory.0.is_multiple_of(Size::mib(1).0) {
             return fault("memory", "must be a whole number of MiB".to_owned());
         }
         if self.boot_timeout.0.is_zero() {
