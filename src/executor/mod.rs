@@ -10,6 +10,7 @@ mod ended;
 mod external_load;
 pub mod guard;
 mod guarded;
+pub mod guest;
 mod local;
 mod spawn;
 mod tree;
