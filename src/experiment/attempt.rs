@@ -8,6 +8,7 @@ use crate::store::TrialState;
 use crate::trial::{FailureKind, Placement, TrialEnd, TrialFailure, TrialOutcome, write_json};
 
 use super::error::ExperimentError;
+use super::guest::{GuestAttempt, in_guest};
 use super::job::{ProgramFiles, time_limit, trial_job};
 use super::workspace::Workspace;
 
@@ -63,6 +64,9 @@ impl LocalRunner<'_> {
     }
 
     fn attempt_in(&self, dir: &Path, files: ProgramFiles<'_>) -> Result<Attempt, ExperimentError> {
+        if self.plan.boots_guest() {
+            return self.attempt_in_guest(dir, files);
+        }
         let Some(job) = trial_job(self.plan, self.placement, files, self.profile, dir) else {
             return Ok(failed(
                 FailureKind::Setup,
@@ -98,6 +102,34 @@ impl LocalRunner<'_> {
                 }
             },
         }
+    }
+
+    fn attempt_in_guest(
+        &self,
+        dir: &Path,
+        files: ProgramFiles<'_>,
+    ) -> Result<Attempt, ExperimentError> {
+        let (ended, job) = match in_guest(self, files, dir)? {
+            GuestAttempt::Ended { ended, job } => (ended, job),
+            GuestAttempt::Refused(reason) => return Ok(failed(FailureKind::Setup, reason)),
+        };
+        let Ok(text) = std::fs::read(&job.outcome) else {
+            let (kind, message) = ended.otherwise;
+            return Ok(failed(kind, message));
+        };
+        let mut attempt = self.read_outcome(&text, &job.profile)?;
+        match &mut attempt.end {
+            TrialEnd::Measured(result) => {
+                result.warnings.extend(ended.record.warning());
+                result.guest = Some(ended.record);
+            }
+            TrialEnd::Failed(failure) => {
+                if let Some(remark) = ended.remark {
+                    failure.message = format!("{remark}; {}", failure.message);
+                }
+            }
+        }
+        Ok(attempt)
     }
 
     fn read_outcome(&self, text: &[u8], profile: &Path) -> Result<Attempt, ExperimentError> {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::build::Artifact;
 use crate::plan::Plan;
-use crate::trial::{JOB_SCHEMA, Placement, ServerWorkload, TrialJob, Workload};
+use crate::trial::{JOB_SCHEMA, Placement, SampledScope, ServerWorkload, TrialJob, Workload};
 
 /// Time for starting, stopping, attaching and symbolizing, on a machine under load.
 const SLACK: Duration = Duration::from_secs(180);
@@ -66,6 +66,7 @@ pub fn trial_job(
         custom_settings: plan.custom_settings.clone(),
         subject_cpus: placement.subject.clone(),
         sampling: profile.then(|| plan.sampling.clone()),
+        sampled: SampledScope::Subject,
         seed: plan.experiment.seed,
         outcome: dir.join("outcome.json"),
         profile: dir.join("profile.json"),

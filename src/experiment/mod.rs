@@ -6,6 +6,7 @@ pub mod bisect;
 mod compare;
 mod ended;
 mod error;
+mod guest;
 mod job;
 mod judge;
 pub mod matrix;

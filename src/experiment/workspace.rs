@@ -9,6 +9,8 @@ use crate::store::FileLock;
 const IN_USE: &str = "lock";
 /// Name of the file beside the workspaces whose lock is held while one is made or swept.
 const DOOR: &str = "door";
+/// Name of the file, beside the workspaces and in one, that remembers test boots with KVM.
+const KVM_MEMORY: &str = "kvm.json";
 
 /// A directory for the trials of one process. Dropping it removes it.
 ///
@@ -40,6 +42,16 @@ impl Workspace {
             dir,
             _in_use: in_use,
         })
+    }
+
+    /// Where it is remembered whether KVM boots a kernel here.
+    pub fn kvm_memory(&self) -> PathBuf {
+        self.dir.with_file_name(KVM_MEMORY)
+    }
+
+    /// The same for what holds for this process alone.
+    pub fn kvm_memory_of_this_run(&self) -> PathBuf {
+        self.dir.join(KVM_MEMORY)
     }
 
     /// The directory of one trial, made now. Short, since Unix sockets live below it.

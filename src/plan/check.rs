@@ -101,6 +101,13 @@ fn kernels(plan: &Plan) -> Option<Fault> {
     if let Some(found) = plan.host.as_ref().and_then(super::Host::check) {
         return below("host", found);
     }
+    let kernel = plan.guest.as_ref().and_then(|guest| guest.kernel.as_ref());
+    if plan.subject.kind == SubjectKind::Kernel && kernel.is_some() {
+        return fault(
+            "guest.kernel",
+            "the subject is a kernel, and that is what the guest boots: leave this out",
+        );
+    }
     let release = plan
         .host
         .as_ref()

@@ -82,9 +82,8 @@ pub struct Plan {
 impl Plan {
     /// Whether a trial is booted in a guest of its own.
     pub fn boots_guest(&self) -> bool {
-        self.guest
-            .as_ref()
-            .is_some_and(|guest| guest.kernel.is_some())
+        let of_a_guest = self.guest.as_ref().and_then(|guest| guest.kernel.as_ref());
+        self.subject.kind == SubjectKind::Kernel || of_a_guest.is_some()
     }
 }
 

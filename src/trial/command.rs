@@ -12,10 +12,11 @@ use crate::sample::Recorder;
 use super::disturbance::{Entitled, Watch};
 use super::environment::variables;
 use super::error::{TrialError, refuse_untrusted, tail};
-use super::job::TrialJob;
+use super::job::{SampledScope, TrialJob};
 use super::metrics::{CommandRun, command_metrics};
 use super::outcome::{TrialResult, WindowResult};
 use super::run::write_json;
+use super::scope::{aside, busy, disturbance_of, usage_of, whole_cpus};
 use super::usage::UsageDelta;
 
 /// Runs a command's trial.
@@ -25,6 +26,7 @@ pub fn run(
     supervisor: &Supervisor,
     cancel: &Cancel,
 ) -> Result<TrialResult, TrialError> {
+    aside(job)?;
     let runner = Runner::new(command, job, supervisor, cancel)?;
     for _ in 0..command.warmup_runs {
         runner.once()?;
@@ -67,7 +69,8 @@ pub fn run(
         descriptions: Default::default(),
         measured: window(&measured),
         profiled,
-        disturbance,
+        guest: None,
+        disturbance: disturbance_of(job, disturbance),
         warnings,
     })
 }
@@ -98,6 +101,7 @@ fn window(runs: &[CommandRun]) -> WindowResult {
 }
 
 struct Runner<'a> {
+    job: &'a TrialJob,
     spawn: Spawn,
     log: PathBuf,
     stdout: PathBuf,
@@ -110,7 +114,7 @@ struct Runner<'a> {
 impl<'a> Runner<'a> {
     fn new(
         command: &Command,
-        job: &TrialJob,
+        job: &'a TrialJob,
         supervisor: &'a Supervisor,
         cancel: &'a Cancel,
     ) -> Result<Self, TrialError> {
@@ -130,6 +134,7 @@ impl<'a> Runner<'a> {
         let log = job.run_dir.join("command.log");
         let stdout = job.run_dir.join("command.out");
         Ok(Self {
+            job,
             spawn: Spawn {
                 command: command.run.expand(&values).map_err(setup)?,
                 dir: job.run_dir.clone(),
@@ -159,9 +164,16 @@ impl<'a> Runner<'a> {
     fn once_sampled(&self, spec: &SampleSpec) -> Result<(CommandRun, Profile), TrialError> {
         let sampling = |error: crate::sample::SampleError| TrialError::Sampling(error.to_string());
         let mut process = self.spawn.hold(self.supervisor)?;
-        let recorder = Recorder::attach_on_exec(spec, process.guard_pid()).map_err(sampling)?;
+        let recorder = match self.job.sampled {
+            SampledScope::Subject => Recorder::attach_on_exec(spec, process.guard_pid()),
+            SampledScope::SubjectCpus => whole_cpus(spec, self.job).inspect(Recorder::enable),
+        };
+        let recorder = recorder.map_err(sampling)?;
+        let before = busy(self.job);
         process.release()?;
-        let run = self.wait(process)?;
+        let mut run = self.wait(process)?;
+        let usage = usage_of(self.job, run.usage(), before);
+        (run.report.user_ns, run.report.system_ns) = (usage.user_ns, usage.system_ns);
         Ok((run, recorder.finish().map_err(sampling)?))
     }
 

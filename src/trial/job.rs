@@ -39,12 +39,26 @@ pub struct TrialJob {
     pub subject_cpus: CpuList,
     /// How to sample; `None` leaves the profiled window out.
     pub sampling: Option<SampleSpec>,
+    /// What is sampled.
+    #[serde(default)]
+    pub sampled: SampledScope,
     /// Seed of the load.
     pub seed: u64,
     /// Where the outcome is written.
     pub outcome: PathBuf,
     /// Where the profile is written.
     pub profile: PathBuf,
+}
+
+/// What a trial samples.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SampledScope {
+    /// The subject's processes.
+    #[default]
+    Subject,
+    /// Whatever runs on the subject's CPUs: what the kernel does for the subject, too.
+    SubjectCpus,
 }
 
 /// What a trial runs.

@@ -7,6 +7,7 @@ use crate::load::WindowStats;
 
 use super::loading::Seen;
 use super::outcome::WindowResult;
+use super::usage::UsageDelta;
 
 /// One run of a command.
 #[derive(Debug, Clone)]
@@ -15,6 +16,19 @@ pub struct CommandRun {
     pub report: GuardReport,
     /// The number that it printed, where one is read.
     pub value: Option<f64>,
+}
+
+impl CommandRun {
+    /// CPU time and context switches, as of any subject.
+    pub fn usage(&self) -> UsageDelta {
+        UsageDelta {
+            user_ns: self.report.user_ns,
+            system_ns: self.report.system_ns,
+            rss_bytes: self.report.max_rss_bytes,
+            context_switches: self.report.context_switches,
+            page_faults: 0,
+        }
+    }
 }
 
 /// What our generator saw: throughput in operations per second, latency percentiles in milliseconds.

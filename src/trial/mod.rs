@@ -17,6 +17,7 @@ mod phases;
 mod ready;
 mod run;
 mod run_as;
+mod scope;
 mod server;
 pub mod settings;
 mod topology;
@@ -26,10 +27,11 @@ mod windows;
 pub use advice::{Advice, advice};
 pub use disturbance::Disturbance;
 pub use error::TrialError;
-pub use job::{JOB_SCHEMA, ServerWorkload, TrialJob, Workload};
+pub use job::{JOB_SCHEMA, SampledScope, ServerWorkload, TrialJob, Workload};
 pub use machine::Machine;
 pub use outcome::{
-    FailureKind, OUTCOME_SCHEMA, TrialEnd, TrialFailure, TrialOutcome, TrialResult, WindowResult,
+    FailureKind, GuestRecord, OUTCOME_SCHEMA, TrialEnd, TrialFailure, TrialOutcome, TrialResult,
+    WindowResult,
 };
 pub use run::{run, write_json};
 pub use topology::{Placement, Topology};

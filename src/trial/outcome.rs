@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::plan::MetricDescription;
+use crate::plan::{MetricDescription, Size, Swap};
 
 use super::disturbance::Disturbance;
 use super::usage::UsageDelta;
@@ -47,10 +47,54 @@ pub struct TrialResult {
     pub measured: WindowResult,
     /// The window with the profiler, where there was one.
     pub profiled: Option<WindowResult>,
+    /// The guest that the trial ran in, where it was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guest: Option<GuestRecord>,
     /// What else happened on the machine.
     pub disturbance: Disturbance,
     /// What a reader must know.
     pub warnings: Vec<String>,
+}
+
+/// The virtual machine that a trial ran in.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct GuestRecord {
+    /// The kernel's release.
+    pub kernel: String,
+    /// How the guest's code was run: `KVM`, `TCG`, …
+    pub engine: String,
+    /// Why not by KVM.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why_not_kvm: Option<String>,
+    /// QEMU's version.
+    pub qemu: String,
+    /// Memory.
+    pub memory: Size,
+    /// CPUs.
+    pub cpus: usize,
+    /// Where it swapped to.
+    pub swap: Swap,
+    /// Seconds from power-on to the trial's start.
+    pub boot_seconds: f64,
+}
+
+impl GuestRecord {
+    /// What must be said of numbers that come from such a guest, where something must.
+    pub fn warning(&self) -> Option<String> {
+        let why = self.why_not_kvm.as_ref()?;
+        let icount = match self.engine.contains(',') {
+            true => {
+                "its time was tied to its instructions, which is repeatable and no measure of time"
+            }
+            false => "guest.icount would tie time to instructions, and make profiles repeatable",
+        };
+        Some(format!(
+            "the guests' code was translated ({}, QEMU {}) and not run by KVM ({why}): times and rates mean little, \
+             and what is slow here may not be so on a processor; {icount}",
+            self.engine, self.qemu
+        ))
+    }
 }
 
 /// One window.

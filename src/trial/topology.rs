@@ -50,7 +50,8 @@ impl Topology {
         })
     }
 
-    fn all(&self) -> CpuList {
+    /// All of them.
+    pub fn all(&self) -> CpuList {
         CpuList::new(self.seats.keys().copied().collect())
     }
 

@@ -6,11 +6,12 @@ use crate::sample::Recorder;
 
 use super::disturbance::{Entitled, Watch};
 use super::error::{TrialError, refuse_untrusted};
-use super::job::{ServerWorkload, TrialJob};
+use super::job::{SampledScope, ServerWorkload, TrialJob};
 use super::loading::{self, Seen, Window};
 use super::metrics::server_metrics;
 use super::outcome::{TrialResult, WindowResult};
 use super::run::write_json;
+use super::scope::{busy, disturbance_of, usage_of, whole_cpus};
 use super::server::RunningServer;
 use super::usage::UsageDelta;
 
@@ -40,10 +41,16 @@ pub fn run(
     let mut warnings = Vec::new();
     if let Some(spec) = &job.sampling {
         let sampling = |error: crate::sample::SampleError| TrialError::Sampling(error.to_string());
-        let recorder = Recorder::attach(spec, server.guard_pid()).map_err(sampling)?;
+        let recorder = match job.sampled {
+            SampledScope::Subject => Recorder::attach(spec, server.guard_pid()),
+            SampledScope::SubjectCpus => whole_cpus(spec, job),
+        };
+        let recorder = recorder.map_err(sampling)?;
+        let before = busy(job);
         recorder.enable();
         let usage = load.window(&mut server, Window::Profiled, workload.windows.profile.0)?;
         recorder.disable();
+        let usage = usage_of(job, usage, before);
         let profile = recorder.finish().map_err(sampling)?;
         warnings.extend(profile.accounting.warnings.iter().cloned());
         refuse_empty(&profile)?;
@@ -65,7 +72,8 @@ pub fn run(
         descriptions: load_seen.descriptions,
         measured,
         profiled,
-        disturbance,
+        guest: None,
+        disturbance: disturbance_of(job, disturbance),
         warnings,
     })
 }

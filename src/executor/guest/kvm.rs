@@ -4,7 +4,7 @@
 //! kernel expects, a nested one without its host's leave. Only a boot can tell.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
@@ -41,15 +41,21 @@ pub struct KvmTest {
     pub fault: Option<String>,
 }
 
-/// Test boots of this and earlier runs, by QEMU's and the kernel's version.
-pub struct KvmMemory<'a> {
-    /// The file that remembers; none forgets.
-    pub file: Option<&'a Path>,
+/// Files that remember test boots; where there is none, every test is made anew.
+#[derive(Debug, Clone, Default)]
+pub struct KvmMemory {
+    /// What is known of KVM here, by QEMU's and the host's version.
+    pub lasting: Option<PathBuf>,
+    /// What one kernel alone made of it, for as long as this run lasts.
+    pub of_this_run: Option<PathBuf>,
 }
 
-impl KvmMemory<'_> {
+/// A file of test boots.
+struct Remembered<'a>(Option<&'a Path>);
+
+impl Remembered<'_> {
     fn all(&self) -> BTreeMap<String, KvmTest> {
-        let text = self.file.and_then(|file| std::fs::read(file).ok());
+        let text = self.0.and_then(|file| std::fs::read(file).ok());
         text.and_then(|text| serde_json::from_slice(&text).ok())
             .unwrap_or_default()
     }
@@ -62,7 +68,7 @@ impl KvmMemory<'_> {
     fn remember(&self, key: &str, test: &KvmTest) {
         let mut all = self.all();
         all.insert(key.to_owned(), test.clone());
-        if let (Some(file), Ok(text)) = (self.file, serde_json::to_vec_pretty(&all)) {
+        if let (Some(file), Ok(text)) = (self.0, serde_json::to_vec_pretty(&all)) {
             let part = file.with_extension("part");
             let _ = std::fs::write(&part, text).and_then(|()| std::fs::rename(&part, file));
         }
@@ -77,7 +83,7 @@ pub fn choose(
     guest: &Guest,
     kernel: &Path,
     programs: &Programs,
-    memory: &KvmMemory<'_>,
+    memory: &KvmMemory,
     dir: &Path,
     supervisor: &Supervisor,
     cancel: &Cancel,
@@ -111,7 +117,7 @@ pub fn choose(
 pub fn tested(
     kernel: &Path,
     programs: &Programs,
-    memory: &KvmMemory<'_>,
+    memory: &KvmMemory,
     dir: &Path,
     supervisor: &Supervisor,
     cancel: &Cancel,
@@ -119,14 +125,24 @@ pub fn tested(
     if let Some(fault) = device_fault() {
         return Ok(KvmTest { fault: Some(fault) });
     }
-    let key = key(programs);
-    if let Some(test) = memory.recall(&key) {
-        return Ok(test);
+    let lasting = (Remembered(memory.lasting.as_deref()), key(programs));
+    let of_this_run = (
+        Remembered(memory.of_this_run.as_deref()),
+        kernel.display().to_string(),
+    );
+    for (file, key) in [&lasting, &of_this_run] {
+        if let Some(test) = file.recall(key) {
+            return Ok(test);
+        }
     }
     check_kernel(kernel)?;
     let (test, is_lasting) = boot(kernel, programs, dir, supervisor, cancel)?;
-    if is_lasting && !cancel.is_set() {
-        memory.remember(&key, &test);
+    if !cancel.is_set() {
+        let (file, key) = match is_lasting {
+            true => lasting,
+            false => of_this_run,
+        };
+        file.remember(&key, &test);
     }
     Ok(test)
 }
@@ -218,7 +234,7 @@ mod tests {
     fn what_a_test_boot_gave_is_remembered_by_its_key() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("kvm.json");
-        let memory = KvmMemory { file: Some(&file) };
+        let memory = Remembered(Some(&file));
         assert_eq!(memory.recall("a"), None);
         let works = KvmTest { fault: None };
         let fails = KvmTest {
@@ -226,11 +242,11 @@ mod tests {
         };
         memory.remember("a", &works);
         memory.remember("b", &fails);
-        let again = KvmMemory { file: Some(&file) };
+        let again = Remembered(Some(&file));
         assert_eq!(again.recall("a"), Some(works));
         assert_eq!(again.recall("b"), Some(fails));
         std::fs::write(&file, "no json").unwrap();
         assert_eq!(again.recall("a"), None);
-        assert_eq!(KvmMemory { file: None }.recall("a"), None);
+        assert_eq!(Remembered(None).recall("a"), None);
     }
 }

@@ -76,7 +76,8 @@ pub fn run(
         descriptions: crate::plan::phase_descriptions(&workload.phases, &workload.metrics),
         measured,
         profiled: None,
-        disturbance,
+        guest: None,
+        disturbance: super::scope::disturbance_of(job, disturbance),
         warnings: Vec::new(),
     })
 }
