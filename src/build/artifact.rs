@@ -7,6 +7,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::repo::Revision;
 
+/// The file of a kernel that is booted.
+pub(super) const KERNEL_IMAGE: &str = "bzImage";
+/// The file of a kernel that holds all code and symbols.
+pub(super) const KERNEL_CODE: &str = "vmlinux";
+
 /// The built files of one revision under one recipe.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Artifact {
@@ -47,6 +52,13 @@ impl Artifact {
     /// Whether both are the same program, so that measuring one against the other shows noise only.
     pub fn is_same_program(&self, other: &Self) -> bool {
         self.digest == other.digest
+    }
+
+    /// Where the artifact is a kernel, the file that holds its code and symbols.
+    pub fn kernel_code(&self) -> Option<&ArtifactFile> {
+        let is_kernel = self.main.file_name()? == KERNEL_IMAGE;
+        let mut files = self.files.iter();
+        files.find(|file| is_kernel && file.path == KERNEL_CODE)
     }
 }
 

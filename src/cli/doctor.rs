@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use crate::build::{KernelTool, missing_kernel_tools};
 use crate::plan::Cpus;
 use crate::report::plain;
 use crate::sample::Availability;
@@ -15,6 +16,21 @@ pub struct Args {
     /// As JSON
     #[arg(long)]
     json: bool,
+}
+
+/// What is to be installed before a kernel can be a subject.
+fn for_kernels(lacking: &[KernelTool]) -> Option<Advice> {
+    let names: Vec<&str> = lacking.iter().map(|tool| tool.name).collect();
+    let mut packages: Vec<&str> = lacking.iter().map(|tool| tool.package).collect();
+    packages.dedup();
+    (!lacking.is_empty()).then(|| Advice {
+        about: "tools for kernels".to_owned(),
+        effect: format!(
+            "a kernel as the subject needs what is not installed: {}",
+            names.join(", ")
+        ),
+        mend: format!("apt-get install {}", packages.join(" ")),
+    })
 }
 
 /// Looks, and prints what was found. Changes nothing.
@@ -35,6 +51,8 @@ pub fn run(args: Args) -> anyhow::Result<Exit> {
         })
         .collect();
     found.extend(advice(&machine));
+    let lacking = missing_kernel_tools();
+    found.extend(for_kernels(&lacking));
     if args.json {
         let json = serde_json::json!({
             "machine": machine,
@@ -78,6 +96,13 @@ pub fn run(args: Args) -> anyhow::Result<Exit> {
         "no"
     };
     line("kernel", &format!("functions can be named: {symbols}"))?;
+    line(
+        "kernels",
+        match lacking.is_empty() {
+            true => "can be built, and booted in a guest",
+            false => "cannot all be built and booted here",
+        },
+    )?;
     match &placement {
         Ok(cpus) => line(
             "CPUs",

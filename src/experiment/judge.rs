@@ -223,11 +223,23 @@ fn trial_warnings(trials: &[MeasuredTrial], arms: &[Arm]) -> Vec<String> {
     let of_trials = counts
         .into_iter()
         .map(|(warning, count)| format!("{warning} ({count} of {all} trials)"));
-    let of_builds = arms.iter().flat_map(|arm| {
-        arm.artifact
-            .warnings
-            .iter()
-            .map(move |warning| format!("{}: {warning}", arm.name))
-    });
-    of_trials.chain(of_builds).collect()
+    of_trials.chain(build_warnings(arms)).collect()
+}
+
+/// Each warning of a build with the arms that it is about; without them where it is about all.
+fn build_warnings(arms: &[Arm]) -> Vec<String> {
+    let mut warnings: Vec<(&str, Vec<&str>)> = Vec::new();
+    for arm in arms {
+        for warning in &arm.artifact.warnings {
+            match warnings.iter_mut().find(|(known, _)| known == warning) {
+                Some((_, names)) => names.push(arm.name),
+                None => warnings.push((warning, vec![arm.name])),
+            }
+        }
+    }
+    let said = |(warning, names): (&str, Vec<&str>)| match names.len() == arms.len() {
+        true => format!("build: {warning}"),
+        false => format!("{}: {warning}", names.join(", ")),
+    };
+    warnings.into_iter().map(said).collect()
 }

@@ -78,6 +78,9 @@ fn in_symbol_table(name: &str) -> &str {
     }
 }
 
+/// The kernel's name among the modules of a profile.
+const KERNEL: &str = "[kernel]";
+
 /// Names of the same functions by module; `None` where something else differs.
 fn same_by_module(
     base: &Artifact,
@@ -85,6 +88,14 @@ fn same_by_module(
     seen: &Seen,
 ) -> Option<BTreeMap<String, BTreeSet<String>>> {
     let mut by_module: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    if let (Some(old), Some(new)) = (base.kernel_code(), head.kernel_code()) {
+        // What else a kernel consists of is made of its code, or says how that was configured.
+        let read = |artifact: &Artifact, path: &str| std::fs::read(artifact.dir.join(path)).ok();
+        let (old, new) = (read(base, &old.path)?, read(head, &new.path)?);
+        let same = same_functions(&old, &new, &seen.wanted(KERNEL))?;
+        by_module.insert(KERNEL.to_owned(), same);
+        return Some(by_module);
+    }
     for file in &base.files {
         let twin = head.files.iter().find(|twin| twin.path == file.path)?;
         let name = Path::new(&file.path).file_name()?.to_str()?.to_owned();

@@ -5,23 +5,19 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use super::super::artifact::ArtifactFile;
+use super::super::artifact::{ArtifactFile, KERNEL_CODE, KERNEL_IMAGE};
 use super::super::cache::Outcome;
 use super::super::error::BuildError;
 use super::super::program_digest::kernel_digest;
 use super::make::OWN;
 
-/// The file that is booted, in the artifact.
-pub const IMAGE: &str = "bzImage";
-/// The file that holds all code and symbols, in the artifact.
-const CODE: &str = "vmlinux";
 /// The directory of modules, in the artifact: what `/lib/modules` is on an installed system.
 const MODULES: &str = "modules";
 
 /// What a kernel consists of: name in the artifact, and path in the object tree.
 const FILES: [(&str, &str); 4] = [
-    (IMAGE, "arch/x86/boot/bzImage"),
-    (CODE, "perfblame/vmlinux"),
+    (KERNEL_IMAGE, "arch/x86/boot/bzImage"),
+    (KERNEL_CODE, "perfblame/vmlinux"),
     ("System.map", "System.map"),
     ("config", ".config"),
 ];
@@ -40,7 +36,7 @@ pub fn collect(objects: &Path, destination: &Path) -> Result<Result<Outcome, Str
             return Ok(Err(path.to_owned()));
         }
         let file = copy(&from, destination, name)?;
-        if name == CODE {
+        if name == KERNEL_CODE {
             digest.update(&file.digest);
         }
         kept.push(file);
@@ -59,7 +55,7 @@ pub fn collect(objects: &Path, destination: &Path) -> Result<Result<Outcome, Str
     kept.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(Ok(Outcome::Built {
         digest: hex(&digest.finalize()),
-        main: IMAGE.to_owned(),
+        main: KERNEL_IMAGE.to_owned(),
         files: kept,
         library_path: Vec::new(),
         warnings: Vec::new(),
@@ -73,7 +69,7 @@ fn copy(from: &Path, destination: &Path, name: &str) -> Result<ArtifactFile, Bui
     }
     fs::copy(from, &to).map_err(BuildError::io(&to))?;
     let content = fs::read(&to).map_err(BuildError::io(&to))?;
-    let digest: [u8; 32] = match name == CODE {
+    let digest: [u8; 32] = match name == KERNEL_CODE {
         true => kernel_digest(&content),
         false => Sha256::digest(&content).into(),
     };
