@@ -128,16 +128,6 @@ fn phases_that_fail_say_which_and_why() {
         "phase `read`: it was not over after 300ms",
     );
     failing(
-        "latest_fork_usec",
-        "no_such_field",
-        "metric `fork_latency`: INFO has no field",
-    );
-    failing(
-        "smaps = \"Rss\"",
-        "smaps = \"Rss_\"",
-        "smaps_rollup has no line",
-    );
-    failing(
         "redis-cli -s {socket} bgsave",
         "false",
         "(phase `save`) exited with code 1",
@@ -146,6 +136,47 @@ fn phases_that_fail_say_which_and_why() {
         "redis-cli -s {socket} bgsave",
         "redis-cli -s {socket} shutdown nosave",
         "the server exited with code 0",
+    );
+}
+
+#[test]
+fn a_metric_that_an_arm_lacks_is_said_in_its_row_and_the_others_go_on() {
+    let two = "{ name = \"two\", env.X = \"2\" }";
+    let lacking = "{ name = \"two\", set.metric.fork_latency.info = \"no_such_field\", \
+                   set.metric.resident.smaps = \"Rss_\" }";
+    assert!(PLAN.contains(two));
+    let (ran, report) = matrix(&PLAN.replace(two, lacking), &[]);
+    assert_eq!(ran.code, 0, "{ran:#?}");
+    let row = |name: &str| {
+        let mut lines = ran.out.lines();
+        let line = lines.find(|line| line.starts_with(name));
+        line.unwrap_or_else(|| panic!("no {name} in {ran:#?}"))
+            .to_owned()
+    };
+    assert!(row("fork_latency").contains("absent in io=two: INFO has no field `no_such_field`"));
+    assert!(row("resident").contains("absent in io=two: smaps_rollup has no line `Rss_`"));
+    assert!(row("restart.duration (s)").contains('['), "{ran:#?}");
+    let report = report.unwrap();
+    assert_eq!(report["results"][0]["metrics"].as_array().unwrap().len(), 4);
+    assert_eq!(report["results"][0]["absent"].as_array().unwrap().len(), 2);
+    // raw.csv has what there is.
+    assert_eq!(
+        report["cells"][0]["values"]["fork_latency"]
+            .as_array()
+            .unwrap()
+            .len(),
+        2
+    );
+    assert!(report["cells"][1]["values"]["fork_latency"].is_null());
+    assert!(report["cells"][1]["failure"].is_null());
+
+    // In every arm: no row, and a warning that says why.
+    let (ran, _) = matrix(&PLAN.replace("latest_fork_usec", "no_such_field"), &[]);
+    assert_eq!(ran.code, 0, "{ran:#?}");
+    assert!(
+        ran.out
+            .contains("no trial could read the metric `fork_latency`: INFO has no field"),
+        "{ran:#?}"
     );
 }
 

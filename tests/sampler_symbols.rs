@@ -8,7 +8,7 @@ mod truth;
 use std::fs::File;
 
 use perfblame::profile::{Frame, Module, ModuleKind, Profile};
-use perfblame::symbol::{ModuleFile, symbolize};
+use perfblame::symbol::{ModuleFile, PerfMaps, symbolize};
 use perfblame::unwind::{Registers, RuleCache, UnwindInfo, Walker};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -116,7 +116,10 @@ fn a_profile_without_names_gets_them_later_from_the_file() {
             false => ModuleFile::default(),
         })
         .collect();
-    assert_eq!(symbolize(&mut bare, &files), Vec::<String>::new());
+    assert_eq!(
+        symbolize(&mut bare, &files, &PerfMaps::default()),
+        Vec::<String>::new()
+    );
     let of_program = |profile: &Profile| -> Vec<Frame> {
         let is_program = |frame: &&Frame| {
             profile.modules[frame.module as usize]
@@ -208,7 +211,11 @@ fn damaged_files_neither_panic_nor_hang() {
             jit_pid: None,
         };
         let mut profile = all_over(&file, bytes.len() as u64, &like);
-        symbolize(&mut profile, std::slice::from_ref(&file));
+        symbolize(
+            &mut profile,
+            std::slice::from_ref(&file),
+            &PerfMaps::default(),
+        );
         unwind_all_over(
             &UnwindInfo::of_file(&File::open(&damaged).unwrap()),
             &mut rng,

@@ -8,7 +8,7 @@ use anyhow::Context as _;
 
 use crate::profile::format::{self, Format, perf_data};
 use crate::profile::{ModuleKind, Profile, folded_lines};
-use crate::symbol::{ModuleFile, build_id_of, symbolize};
+use crate::symbol::{ModuleFile, PerfMaps, build_id_of, symbolize};
 
 /// The folded stacks of one file.
 pub struct FoldedInput {
@@ -104,7 +104,7 @@ fn named_addresses(recording: perf_data::PerfRecording) -> Profile {
             }
         }
     }
-    warnings.extend(symbolize(&mut profile, &files));
+    warnings.extend(symbolize(&mut profile, &files, &PerfMaps::default()));
     if foreign {
         for module in profile.modules.iter_mut().filter(|m| m.path == "[kernel]") {
             module.kind = ModuleKind::Kernel;

@@ -6,7 +6,7 @@ use anyhow::{Context as _, bail};
 
 use crate::profile::{Profile, merged_folded_lines};
 use crate::repo::Repository;
-use crate::report::matrix::{self, MatrixReport};
+use crate::report::matrix::{self, CellStacks, MatrixReport};
 use crate::report::{
     BISECT_SCHEMA, BisectReport, CompareReport, Profiles, bisect, github, json, markdown, text,
     write_all,
@@ -83,7 +83,7 @@ pub fn run(args: &Args, global: &GlobalArgs) -> anyhow::Result<Exit> {
         return show_bisect(args, global, &store, &report);
     }
     if let Some(report) = matrix_of(&experiment) {
-        return show_matrix(args, &report);
+        return show_matrix(args, &store, &report);
     }
     let report = report_of(&experiment)?;
     match &args.out {
@@ -115,9 +115,9 @@ fn matrix_of(experiment: &Experiment) -> Option<MatrixReport> {
         .flatten()
 }
 
-fn show_matrix(args: &Args, report: &MatrixReport) -> anyhow::Result<Exit> {
+fn show_matrix(args: &Args, store: &Store, report: &MatrixReport) -> anyhow::Result<Exit> {
     if let Some(out) = &args.out {
-        matrix::write_matrix(out, report)?;
+        matrix::write_matrix(out, report, &stacks_of(store, report)?)?;
         return Ok(Exit::Ok);
     }
     super::print(&match args.format {
@@ -183,6 +183,31 @@ fn report_of(experiment: &Experiment) -> anyhow::Result<CompareReport> {
         .with_context(|| format!("the report of experiment {id} cannot be read"))?;
     report.check_schema()?;
     Ok(report)
+}
+
+/// The merged profiles of a matrix's cells.
+fn stacks_of(store: &Store, report: &MatrixReport) -> anyhow::Result<Vec<CellStacks>> {
+    let trials = store.trials(&report.experiment)?;
+    let mut stacks = Vec::new();
+    for (number, cell) in report.cells.iter().enumerate() {
+        let arm = matrix::cell_name(report, &cell.levels);
+        let sampled = trials.iter().filter(|trial| trial.arm == arm);
+        let mut profiles: Vec<Profile> = Vec::new();
+        for digest in sampled.filter_map(|trial| trial.profile.as_ref()) {
+            let bytes = store.blob(digest)?;
+            let profile = serde_json::from_slice(&bytes)
+                .with_context(|| format!("a profile of {arm} cannot be read"))?;
+            profiles.push(profile);
+        }
+        if !profiles.is_empty() {
+            stacks.push(CellStacks {
+                cell: number,
+                name: cell.levels.join(", "),
+                lines: merged_folded_lines(&profiles),
+            });
+        }
+    }
+    Ok(stacks)
 }
 
 /// The merged profiles of an experiment's blocks.

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::executor::{Cancel, Ended, LocalTrial, Supervisor, run_trial};
 use crate::plan::Plan;
+use crate::profile::Profile;
 use crate::store::TrialState;
 use crate::trial::{FailureKind, Placement, TrialEnd, TrialFailure, TrialOutcome, write_json};
 
@@ -151,6 +152,12 @@ impl LocalRunner<'_> {
             profile,
         })
     }
+}
+
+/// Reads a profile as a trial writes it.
+pub fn read_profile(bytes: &[u8]) -> Result<Profile, ExperimentError> {
+    serde_json::from_slice(bytes)
+        .map_err(|error| file_error(Path::new("profile.json"), std::io::Error::other(error)))
 }
 
 fn failed(kind: FailureKind, message: String) -> Attempt {

@@ -232,7 +232,7 @@ fn check_same(
 pub fn place(plan: &Plan) -> Result<Placement, ExperimentError> {
     let topology = Topology::read()?;
     Ok(match plan.server {
-        Some(_) => topology.place_server(&plan.cpus, plan.load.threads as usize)?,
+        Some(_) => topology.place_server(&plan.cpus, plan.load_threads())?,
         None => topology.place_command(&plan.cpus)?,
     })
 }

@@ -9,7 +9,7 @@ use crate::trial::Machine;
 use crate::verdict::{self, Comparison, TrialMeasurement, Verdict};
 
 use super::compare::CompareRequest;
-use super::measure::measurement;
+use super::measure::typical_ops;
 use super::notes::{foretold, notes};
 use super::rules::judging_of;
 use super::same_code::compare_code;
@@ -27,14 +27,12 @@ pub struct Judged {
 
 /// Trials of one arm as they are judged.
 fn measurements(trials: &[MeasuredTrial], arm: usize, judging: &Judging) -> Vec<TrialMeasurement> {
-    trials
-        .iter()
-        .filter(|trial| trial.slot.arm == arm)
-        .map(|trial| {
-            let profile = trial.profile.as_ref();
-            measurement(trial.slot.block, &trial.result, profile, &judging.groups)
-        })
-        .collect()
+    let of_arm = trials.iter().filter(|trial| trial.slot.arm == arm);
+    super::measure::measurements(
+        of_arm.map(|trial| (trial.slot.block, &trial.result, trial.profile.as_ref())),
+        &judging.groups,
+        &typical_ops(trials.iter().map(|trial| &trial.result)),
+    )
 }
 
 /// Says what a comparison of so many blocks will see, from its first trials; `None` with too few.
@@ -91,6 +89,7 @@ pub fn judge(
     let mut warnings = comparison.warnings.clone();
     warnings.extend(trial_warnings(trials, arms));
     warnings.extend(disturbed(trials));
+    warnings.extend(absent(trials, arms));
     let sampling = Accounting::sum(
         profiles(0)
             .into_iter()
@@ -211,6 +210,26 @@ fn disturbed(trials: &[MeasuredTrial]) -> Option<String> {
          in the first of them {first}",
         trials.len()
     ))
+}
+
+/// Says which metrics an arm lacks, so that they are in no row.
+fn absent(trials: &[MeasuredTrial], arms: &[Arm]) -> Vec<String> {
+    let mut said = BTreeMap::new();
+    for trial in trials {
+        for (name, reason) in &trial.result.absent {
+            let of_arm = said.entry((name, trial.slot.arm)).or_insert((reason, 0));
+            of_arm.1 += 1;
+        }
+    }
+    said.into_iter()
+        .map(|((name, arm), (reason, count))| {
+            let (arm, all) = (
+                arms[arm].name,
+                trials.iter().filter(|t| t.slot.arm == arm).count(),
+            );
+            format!("the metric `{name}` is absent in {count} of {all} trials of {arm}: {reason}")
+        })
+        .collect()
 }
 
 /// Each warning of a trial once, with how many trials it is about.

@@ -21,7 +21,7 @@ pub fn judging_of<'a>(plan: &Plan, results: impl Iterator<Item = &'a TrialResult
     {
         judging.main_metric = program.main_metric().to_owned();
     }
-    if plan.load_program.is_some() || !plan.phase.is_empty() {
+    if plan.load_program.is_some() || !plan.phase.is_empty() || !plan.metric.is_empty() {
         // The plan's own descriptions come first.
         for (name, description) in results.flat_map(|result| &result.descriptions) {
             let described = judging.metrics.entry(name.clone());

@@ -8,7 +8,7 @@ use crate::repo::Revision;
 use crate::store::{NewTrial, Store, StoredTrial, TrialState};
 use crate::trial::{FailureKind, TrialEnd, TrialResult};
 
-use super::attempt::{Attempt, LocalRunner, stored_end};
+use super::attempt::{Attempt, LocalRunner, read_profile, stored_end};
 use super::error::ExperimentError;
 use super::progress::Progress;
 use super::schedule::{Slot, slots};
@@ -244,11 +244,4 @@ impl TrialSeries<'_> {
         )?;
         Ok(())
     }
-}
-
-fn read_profile(bytes: &[u8]) -> Result<Profile, ExperimentError> {
-    serde_json::from_slice(bytes).map_err(|error| ExperimentError::File {
-        path: "profile.json".into(),
-        source: std::io::Error::other(error),
-    })
 }

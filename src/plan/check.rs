@@ -62,6 +62,14 @@ fn phases(plan: &Plan) -> Option<Fault> {
     if plan.server.is_none() && !plan.phase.is_empty() {
         return fault("phase", "only a [server] has phases");
     }
+    if let Some(name) = plan.metric.keys().next()
+        && plan.server.is_none()
+    {
+        return fault(
+            &format!("metric.{name}"),
+            "only a [server] has such metrics; `command.metric` says what is measured of a command",
+        );
+    }
     if let Some((key, message)) = super::phase::check(&plan.phase, &plan.metric) {
         return fault(&key, message);
     }

@@ -15,6 +15,10 @@ pub struct MatrixSpec {
     pub revision: String,
     /// Metrics that get tables; by default the workload's main one.
     pub metrics: Vec<String>,
+    /// Whether servers and commands are sampled in their profiled window too, so that functions are
+    /// compared beside metrics. Phases say for themselves whether they are.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub profile: bool,
     /// The axes, in the order of the columns of `raw.csv`.
     pub axis: Vec<Axis>,
     /// Combinations that are left out: axis and level; an axis that is not named matches all levels.
@@ -59,6 +63,7 @@ impl Default for MatrixSpec {
             points: 10,
             revision: "HEAD".to_owned(),
             metrics: Vec::new(),
+            profile: false,
             axis: Vec::new(),
             exclude: Vec::new(),
             include: Vec::new(),

@@ -87,6 +87,16 @@ impl Plan {
     }
 }
 
+impl Plan {
+    /// Most threads that the generator has at once, in any phase.
+    pub fn load_threads(&self) -> usize {
+        let phases = self.phase.iter().filter_map(|phase| phase.load.as_ref());
+        let all = phases.chain(&self.prepare).chain([&self.load]);
+        let threads = all.map(|load| load.threads).max();
+        threads.unwrap_or(1) as usize
+    }
+}
+
 /// What is under test.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]

@@ -3,10 +3,18 @@
 use super::error::PlanError;
 use super::layer::Layer;
 
-const PRESETS: [(&str, &str); 4] = [
+const PRESETS: [(&str, &str); 6] = [
+    (
+        "cassandra-ycsb",
+        include_str!("presets/cassandra-ycsb.toml"),
+    ),
     ("huge-pages", include_str!("presets/huge-pages.toml")),
     ("little-server", include_str!("presets/little-server.toml")),
     ("postgresql", include_str!("presets/postgresql.toml")),
+    (
+        "postgresql-hammerdb",
+        include_str!("presets/postgresql-hammerdb.toml"),
+    ),
     ("redis", include_str!("presets/redis.toml")),
 ];
 

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 
+use super::canonical::canonical_name;
 use super::model::{Accounting, Frame, Module, Profile, Stack};
 
 impl Profile {
@@ -31,6 +32,19 @@ impl Profile {
         merged.frames = merger.frames.items;
         merged.stacks = merger.stacks;
         Some(merged)
+    }
+}
+
+impl Profile {
+    /// Adds a mark to the names of all threads and functions, `main [MARK]`, so that a recording
+    /// stays apart from others that it is merged with. Names are canonical afterwards.
+    pub fn mark(&mut self, mark: &str) {
+        for symbol in self.frames.iter_mut().flat_map(|frame| &mut frame.symbols) {
+            symbol.name = format!("{} [{mark}]", canonical_name(&symbol.name));
+        }
+        for stack in &mut self.stacks {
+            stack.thread = format!("{} [{mark}]", stack.thread);
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 use crate::profile::format::folded::{Column, FoldedError, parse};
+use crate::verdict::FunctionVerdict;
 
 use super::diff::{self, DiffTree, Judged, Run};
 use super::{CompareReport, FlameGraphError, flamegraph, headline, html, json, markdown, text};
@@ -67,7 +68,12 @@ pub fn write_all(
     let base_svg = flamegraph(&title("base", &report.base), None, &profiles.base)?;
     let head_svg = flamegraph(&title("head", &report.head), None, &profiles.head)?;
     let (base_folded, head_folded) = (folded(&profiles.base), folded(&profiles.head));
-    let (tree, judged) = difference(report, &base_folded, &head_folded)?;
+    let (tree, judged) = difference(
+        &report.functions,
+        &report.groups,
+        &base_folded,
+        &head_folded,
+    )?;
     let headline = headline(report);
     let diff_svg = diff::render(
         &tree,
@@ -104,8 +110,9 @@ pub fn write_all(
 }
 
 /// The tree of both arms, and what the verdicts say of its functions.
-fn difference(
-    report: &CompareReport,
+pub(super) fn difference(
+    functions: &[FunctionVerdict],
+    groups: &[FunctionVerdict],
     base: &[u8],
     head: &[u8],
 ) -> Result<(DiffTree, Vec<Judged>), WriteError> {
@@ -119,11 +126,12 @@ fn difference(
         run(diff::Side::Head, "head", head)?,
     ];
     let tree = DiffTree::build(runs, MIN_SHARE);
-    let judged = diff::verdicts(&tree, &report.functions, &report.groups);
+    let judged = diff::verdicts(&tree, functions, groups);
     Ok((tree, judged))
 }
 
-fn folded(lines: &[String]) -> Vec<u8> {
+/// Folded lines as the bytes of a file.
+pub(super) fn folded(lines: &[String]) -> Vec<u8> {
     let mut text = lines.join("\n");
     if !text.is_empty() {
         text.push('\n');

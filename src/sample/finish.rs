@@ -7,7 +7,7 @@ use super::context_tree::CountedStack;
 use super::fold::Folder;
 use super::window::{Windows, clock_ns};
 use crate::profile::{Accounting, EventInfo, Frame, Profile, SCHEMA, Stack};
-use crate::symbol::symbolize;
+use crate::symbol::{PerfMaps, symbolize};
 
 /// What the reader of the rings hands over.
 #[derive(Debug)]
@@ -28,8 +28,47 @@ pub fn thread_cpu_ns() -> u64 {
     (time.tv_sec as u64) * 1_000_000_000 + time.tv_nsec as u64
 }
 
+/// A recording that has stopped, whose functions have no names yet.
+#[derive(Debug)]
+pub struct Detached {
+    recording: Recording,
+    windows: Windows,
+    /// Maps of the code that processes made, as they were when the recording stopped.
+    maps: PerfMaps,
+}
+
+impl Detached {
+    /// A recording and its windows.
+    pub(super) fn new(recording: Recording, windows: Windows) -> Self {
+        Self {
+            recording,
+            windows,
+            maps: PerfMaps::default(),
+        }
+    }
+
+    /// Keeps what only processes that run can tell: their maps, as they see `/tmp`.
+    pub(super) fn with_maps(self) -> Self {
+        let maps = PerfMaps::of(self.jit_processes());
+        Self { maps, ..self }
+    }
+
+    /// Names the functions of every stack. A map that a process wrote when it ended
+    /// (`-XX:+DumpPerfMapAtExit`) comes before what was there when the recording stopped.
+    #[must_use]
+    pub fn profile(self) -> Profile {
+        profile_of(self.recording, &self.windows, &self.maps)
+    }
+
+    /// The processes that ran code made at run time.
+    #[must_use]
+    pub fn jit_processes(&self) -> Vec<u32> {
+        self.recording.folder.modules.jit_processes()
+    }
+}
+
 /// Builds the profile and names its functions.
-pub fn profile_of(recording: Recording, windows: &Windows) -> Profile {
+fn profile_of(recording: Recording, windows: &Windows, maps: &PerfMaps) -> Profile {
     let cpu_before = thread_cpu_ns();
     let Recording {
         chosen,
@@ -75,7 +114,7 @@ pub fn profile_of(recording: Recording, windows: &Windows) -> Profile {
         stacks,
         accounting,
     };
-    let warnings = symbolize(&mut profile, &files);
+    let warnings = symbolize(&mut profile, &files, maps);
     profile.accounting.warnings.extend(warnings);
     if damaged > 0 {
         let text = format!("{damaged} records of the kernel could not be read");

@@ -34,5 +34,6 @@ pub use crate::plan::{CallGraph, EventChoice, SampleSpec};
 pub use availability::{Availability, Finding, check};
 pub use end_watch::EndWatch;
 pub use error::SampleError;
+pub use finish::Detached;
 pub use recorder::Recorder;
 pub use session::Target;

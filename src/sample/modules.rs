@@ -154,6 +154,18 @@ impl ModuleTable {
             .map_or(ModuleKind::Unknown, |entry| entry.kind)
     }
 
+    /// Returns the processes that ran code made at run time, each once.
+    pub fn jit_processes(&self) -> Vec<u32> {
+        let mut processes: Vec<u32> = self
+            .entries
+            .iter()
+            .filter_map(|entry| entry.jit_pid)
+            .collect();
+        processes.sort_unstable();
+        processes.dedup();
+        processes
+    }
+
     /// Returns the modules as a profile holds them and where to read their symbols.
     pub fn into_parts(self) -> (Vec<Module>, Vec<ModuleFile>) {
         self.entries

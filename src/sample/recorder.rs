@@ -10,7 +10,7 @@ use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 
 use super::availability::Chosen;
 use super::error::SampleError;
-use super::finish::{Recording, profile_of, thread_cpu_ns};
+use super::finish::{Detached, Recording, thread_cpu_ns};
 use super::launch::HeldCommand;
 use super::session::{Session, Target};
 use super::window::{SharedWindows, clock_ns};
@@ -142,10 +142,24 @@ impl Recorder {
     /// # Errors
     ///
     /// If the reading thread has died.
-    pub fn finish(mut self) -> Result<Profile, SampleError> {
+    pub fn finish(self) -> Result<Profile, SampleError> {
+        Ok(self.stopped()?.profile())
+    }
+
+    /// Closes the window and stops. Functions are named later, when the processes may have ended and
+    /// left maps of the code that they made.
+    ///
+    /// # Errors
+    ///
+    /// If the reading thread has died.
+    pub fn detach(self) -> Result<Detached, SampleError> {
+        Ok(self.stopped()?.with_maps())
+    }
+
+    fn stopped(mut self) -> Result<Detached, SampleError> {
         self.disable();
         let recording = self.stop().ok_or(SampleError::ReaderDied)?;
-        Ok(profile_of(recording, &self.windows.now()))
+        Ok(Detached::new(recording, self.windows.now()))
     }
 
     fn stop(&mut self) -> Option<Recording> {

@@ -13,7 +13,7 @@ use rand::{RngExt, SeedableRng};
 use super::availability::Chosen;
 use super::encode::Encoded;
 use super::event::NamedEvent;
-use super::finish::{Recording, profile_of};
+use super::finish::{Detached, Recording};
 use super::fold::Folder;
 use super::merge::TimeMerge;
 use super::record::{Layout, Record, parse, time_of};
@@ -138,7 +138,7 @@ fn profile(folder: Folder, call_graph: CallGraph) -> Profile {
     };
     let mut windows = Windows::default();
     windows.open(clock_ns());
-    profile_of(recording, &windows)
+    Detached::new(recording, windows).profile()
 }
 
 /// Folded stacks of user code only: the names of kernel functions are those of the running kernel.

@@ -20,5 +20,6 @@ mod vdso;
 pub use demangle::demangle;
 pub use elf::{Segments, build_id_of};
 pub use kernel::kernel_symbols_readable;
+pub use perf_map::PerfMaps;
 pub use symbolize::{ModuleFile, symbolize};
 pub use vdso::image as vdso_image;

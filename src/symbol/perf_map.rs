@@ -1,11 +1,34 @@
 //! Names of code made at run time, from the map files that run-time compilers write for perf.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
 use super::intervals::{Interval, Intervals};
 
+/// The maps of some processes.
+#[derive(Debug, Default)]
+pub struct PerfMaps(BTreeMap<u32, PerfMap>);
+
+impl PerfMaps {
+    /// Reads the maps that some processes have now.
+    pub fn of(processes: impl IntoIterator<Item = u32>) -> Self {
+        let processes = processes.into_iter();
+        Self(
+            processes
+                .filter_map(|pid| Some((pid, PerfMap::of_process(pid)?)))
+                .collect(),
+        )
+    }
+
+    /// Returns the name of the function that holds an address of a process.
+    pub fn find(&self, pid: u32, address: u64) -> Option<&str> {
+        self.0.get(&pid)?.find(address)
+    }
+}
+
 /// The functions in a `/tmp/perf-PID.map`.
+#[derive(Debug)]
 pub struct PerfMap {
     text: String,
     intervals: Intervals<(usize, usize)>,
@@ -39,7 +62,7 @@ impl PerfMap {
             at += line.len() + 1;
         }
         let mut current: Vec<Interval<(usize, usize)>> = Vec::with_capacity(symbols.len());
-        let mut taken = std::collections::BTreeMap::new();
+        let mut taken = BTreeMap::new();
         for symbol in symbols.into_iter().rev() {
             let overlaps = taken
                 .range(..symbol.end.max(symbol.start + 1))

@@ -12,7 +12,7 @@ use super::demangle::demangle;
 use super::elf::{ElfSymbols, Segments};
 use super::kernel::KernelSymbols;
 use super::mapped::MappedFile;
-use super::perf_map::PerfMap;
+use super::perf_map::{PerfMap, PerfMaps};
 use super::repeated::RepeatedNames;
 use super::thread_start::{ends_frame_pointers, is_thread_start};
 use super::vdso;
@@ -31,8 +31,8 @@ pub struct ModuleFile {
 }
 
 /// Names the functions at every frame that has none yet. `files` stand in the order of the
-/// profile's modules. Returns what must be said of it.
-pub fn symbolize(profile: &mut Profile, files: &[ModuleFile]) -> Vec<String> {
+/// profile's modules, `maps` are those that processes had. Returns what must be said of it.
+pub fn symbolize(profile: &mut Profile, files: &[ModuleFile], maps: &PerfMaps) -> Vec<String> {
     let mut warnings = Vec::new();
     let mut by_module: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
     for (at, frame) in profile.frames.iter().enumerate() {
@@ -49,7 +49,7 @@ pub fn symbolize(profile: &mut Profile, files: &[ModuleFile]) -> Vec<String> {
         match kind {
             ModuleKind::User => user(profile, &frames, file, &mut warnings),
             ModuleKind::Vdso => in_vdso(profile, &frames),
-            ModuleKind::Jit => jit(profile, &frames, file),
+            ModuleKind::Jit => jit(profile, &frames, file, maps),
             ModuleKind::Kernel | ModuleKind::KernelModule => {
                 kernel(profile, &frames, &mut warnings);
             }
@@ -197,13 +197,15 @@ fn in_vdso(profile: &mut Profile, frames: &[usize]) {
     }
 }
 
-fn jit(profile: &mut Profile, frames: &[usize], file: &ModuleFile) {
-    let Some(map) = file.jit_pid.and_then(PerfMap::of_process) else {
+fn jit(profile: &mut Profile, frames: &[usize], file: &ModuleFile, maps: &PerfMaps) {
+    let Some(pid) = file.jit_pid else {
         return;
     };
+    let now = PerfMap::of_process(pid);
     for at in frames {
         let frame = &mut profile.frames[*at];
-        let name = map.find(frame.address);
+        let name = now.as_ref().and_then(|map| map.find(frame.address));
+        let name = name.or_else(|| maps.find(pid, frame.address));
         frame.symbols = name
             .map(|name| plain(name.to_owned()))
             .into_iter()

@@ -69,6 +69,8 @@ pub fn run(
         descriptions: Default::default(),
         measured: window(&measured),
         profiled,
+        profiled_phases: Default::default(),
+        absent: Default::default(),
         guest: None,
         disturbance: disturbance_of(job, disturbance),
         warnings,

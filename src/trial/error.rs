@@ -89,14 +89,6 @@ pub enum TrialError {
         /// The window.
         window: &'static str,
     },
-    /// A metric of a phase cannot be read.
-    #[error("metric `{name}`: {reason}")]
-    Metric {
-        /// The metric.
-        name: String,
-        /// Why not.
-        reason: String,
-    },
     /// A command failed, or printed no number.
     #[error("`{command}` {how}; its last output:\n{output}")]
     Command {
@@ -126,7 +118,6 @@ impl TrialError {
             | Self::Load { .. }
             | Self::Silent { .. }
             | Self::Profile(_)
-            | Self::Metric { .. }
             | Self::Command { .. } => FailureKind::Run,
             Self::Cancelled => FailureKind::Cancelled,
         }

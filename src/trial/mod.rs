@@ -14,6 +14,7 @@ mod machine;
 mod metrics;
 mod outcome;
 mod phases;
+mod profiling;
 mod ready;
 mod run;
 mod run_as;

@@ -47,6 +47,13 @@ pub struct TrialResult {
     pub measured: WindowResult,
     /// The window with the profiler, where there was one.
     pub profiled: Option<WindowResult>,
+    /// The sampled phases, where there are several: their functions' names end in ` [PHASE]`. A
+    /// phase that is not measured by operations has one.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub profiled_phases: BTreeMap<String, WindowResult>,
+    /// Metrics that could not be read, with the reason.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub absent: BTreeMap<String, String>,
     /// The guest that the trial ran in, where it was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guest: Option<GuestRecord>,

@@ -5,11 +5,13 @@ use std::path::{Path, PathBuf};
 
 use crate::executor::{Cancel, Ended, Guarded, ProcessId, Spawn, Supervisor};
 use crate::load::Target;
-use crate::plan::{Length, Listen, Placeholders, Server};
+use crate::plan::{Length, Listen, Placeholders, SampleSpec, Server};
+use crate::sample::Recorder;
 
 use super::environment::variables;
 use super::error::{TrialError, tail};
 use super::job::TrialJob;
+use super::profiling;
 use super::ready;
 use super::run_as::run_as;
 
@@ -35,26 +37,29 @@ impl RunningServer {
         supervisor: &Supervisor,
         cancel: &Cancel,
     ) -> Result<Self, TrialError> {
-        Self::start_on(true, server, job, supervisor, cancel)
+        Ok(Self::start_on(true, server, job, None, supervisor, cancel)?.0)
     }
 
-    /// Starts it once more, on the data that it left.
+    /// Starts it once more, on the data that it left; where it is to be sampled, from its first
+    /// instruction.
     pub fn restart(
         server: &Server,
         job: &TrialJob,
+        sampling: Option<&SampleSpec>,
         supervisor: &Supervisor,
         cancel: &Cancel,
-    ) -> Result<Self, TrialError> {
-        Self::start_on(false, server, job, supervisor, cancel)
+    ) -> Result<(Self, Option<Recorder>), TrialError> {
+        Self::start_on(false, server, job, sampling, supervisor, cancel)
     }
 
     fn start_on(
         fresh: bool,
         server: &Server,
         job: &TrialJob,
+        sampling: Option<&SampleSpec>,
         supervisor: &Supervisor,
         cancel: &Cancel,
-    ) -> Result<Self, TrialError> {
+    ) -> Result<(Self, Option<Recorder>), TrialError> {
         let run = job.run_dir.display().to_string();
         let (target, socket, port) = address(server, &run)?;
         let values = Placeholders::new([
@@ -91,7 +96,14 @@ impl RunningServer {
             .as_ref()
             .map(|command| command.expand(&values));
         let probe = probe.transpose().map_err(unknown)?;
-        let mut process = spawn.start(supervisor)?;
+        let mut process = spawn.hold(supervisor)?;
+        let recorder = match sampling {
+            Some(spec) => Some(
+                Recorder::attach_on_exec(spec, process.guard_pid()).map_err(profiling::sampling)?,
+            ),
+            None => None,
+        };
+        process.release()?;
         ready::wait(
             &server.ready,
             probe.as_deref(),
@@ -100,12 +112,13 @@ impl RunningServer {
             &log,
             cancel,
         )?;
-        Ok(Self {
+        let running = Self {
             process,
             log,
             target,
             places: values,
-        })
+        };
+        Ok((running, recorder))
     }
 
     /// The root of the process tree to be sampled.

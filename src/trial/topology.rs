@@ -1,6 +1,7 @@
 //! Chooses CPUs for the subject and for the load where the plan leaves it open.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use nix::sched::{CpuSet, sched_getaffinity};
 use nix::unistd::Pid;
@@ -13,8 +14,12 @@ use super::error::TrialError;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Seat {
     package: usize,
+    /// The first CPU of its core, which names the core whatever numbers cores have.
     core: usize,
 }
+
+/// Where the kernel tells of CPUs.
+const SYSFS: &str = "/sys/devices/system/cpu";
 
 /// The CPUs that perfblame may use, and where they sit.
 #[derive(Debug, Clone)]
@@ -37,17 +42,29 @@ impl Topology {
         let allowed = sched_getaffinity(Pid::from_raw(0))
             .map_err(|error| TrialError::Setup(format!("cannot read the CPU affinity: {error}")))?;
         let cpus = (0..CpuSet::count()).filter(|&cpu| allowed.is_set(cpu).unwrap_or(false));
-        let number = |cpu: usize, name: &str| {
-            let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/{name}");
-            std::fs::read_to_string(path).ok()?.trim().parse().ok()
+        Ok(Self::of(Path::new(SYSFS), cpus))
+    }
+
+    /// The topology that a tree of sysfs tells of some CPUs. What it does not tell (a virtual
+    /// machine's package is -1, or there is none) is one package of cores with one thread each.
+    fn of(sysfs: &Path, cpus: impl Iterator<Item = usize>) -> Self {
+        let text = |cpu: usize, name: &str| {
+            let path = sysfs.join(format!("cpu{cpu}/topology/{name}"));
+            std::fs::read_to_string(path).ok()
         };
+        let first_thread = |cpu: usize| {
+            // The older name of the two is there in all kernels.
+            let threads: CpuList = text(cpu, "thread_siblings_list")?.trim().parse().ok()?;
+            threads.as_slice().first().copied()
+        };
+        let package = |cpu| text(cpu, "physical_package_id")?.trim().parse().ok();
         let seat = |cpu| Seat {
-            package: number(cpu, "physical_package_id").unwrap_or(0),
-            core: number(cpu, "core_id").unwrap_or(cpu),
+            package: package(cpu).unwrap_or(0),
+            core: first_thread(cpu).unwrap_or(cpu),
         };
-        Ok(Self {
+        Self {
             seats: cpus.map(|cpu| (cpu, seat(cpu))).collect(),
-        })
+        }
     }
 
     /// All of them.
@@ -123,7 +140,9 @@ impl Topology {
         })
     }
 
-    /// As many CPUs as the load has threads, nearest first: same package, another core.
+    /// As many CPUs as the load has threads, the best first: other cores of the same package, one
+    /// thread of each before their second threads; then other packages; and last the threads that
+    /// share a core with the subject, since they take half of it away.
     fn default_load(&self, subject: &CpuList, threads: usize) -> CpuList {
         let seats: Vec<Seat> = subject
             .as_slice()
@@ -131,25 +150,24 @@ impl Topology {
             .filter_map(|cpu| self.seats.get(cpu))
             .copied()
             .collect();
-        let mut free: Vec<(bool, bool, usize)> = self
-            .all()
-            .without(subject)
+        let mut threads_of: BTreeMap<Seat, usize> = BTreeMap::new();
+        let free = self.all().without(subject);
+        let mut free: Vec<(bool, bool, usize, usize)> = free
             .as_slice()
             .iter()
             .filter_map(|cpu| self.seats.get(cpu).map(|seat| (cpu, seat)))
             .map(|(cpu, seat)| {
                 let shares_core = seats.contains(seat);
                 let other_package = !seats.iter().any(|other| other.package == seat.package);
-                (shares_core, other_package, *cpu)
+                let before = threads_of.entry(*seat).or_default();
+                let thread = *before;
+                *before += 1;
+                (shares_core, other_package, thread, *cpu)
             })
             .collect();
         free.sort_unstable();
-        CpuList::new(
-            free.into_iter()
-                .take(threads.max(1))
-                .map(|(_, _, cpu)| cpu)
-                .collect(),
-        )
+        let chosen = free.into_iter().take(threads.max(1));
+        CpuList::new(chosen.map(|(_, _, _, cpu)| cpu).collect())
     }
 }
 
@@ -166,6 +184,75 @@ mod tests {
         Topology {
             seats: (0..cores * threads).map(|cpu| (cpu, seat(cpu))).collect(),
         }
+    }
+
+    /// A tree of sysfs as the kernel shows it: for each CPU its package and the threads of its core.
+    fn recorded(cpus: &[(&str, &str)]) -> Topology {
+        let root = tempfile::tempdir().unwrap();
+        for (cpu, (package, threads)) in cpus.iter().enumerate() {
+            let dir = root.path().join(format!("cpu{cpu}/topology"));
+            std::fs::create_dir_all(&dir).unwrap();
+            std::fs::write(dir.join("physical_package_id"), format!("{package}\n")).unwrap();
+            std::fs::write(dir.join("thread_siblings_list"), format!("{threads}\n")).unwrap();
+        }
+        Topology::of(root.path(), 0..cpus.len())
+    }
+
+    /// Two Xeon X5670 with 6 cores of 2 threads: even CPUs in one package, odd ones in the other.
+    fn two_sockets() -> Topology {
+        let threads: Vec<String> = (0..24)
+            .map(|cpu| format!("{},{}", cpu % 12, cpu % 12 + 12))
+            .collect();
+        let cpus: Vec<(&str, &str)> = threads
+            .iter()
+            .enumerate()
+            .map(|(cpu, threads)| (["1", "0"][cpu % 2], threads.as_str()))
+            .collect();
+        recorded(&cpus)
+    }
+
+    /// One package of 4 cores, whose threads have neighbouring numbers.
+    fn one_socket() -> Topology {
+        let threads = ["0-1", "0-1", "2-3", "2-3", "4-5", "4-5", "6-7", "6-7"];
+        recorded(&threads.map(|threads| ("0", threads)))
+    }
+
+    /// A virtual machine of two CPUs without threads.
+    fn virtual_machine() -> Topology {
+        recorded(&[("0", "0"), ("0", "1")])
+    }
+
+    #[test]
+    fn recorded_machines_have_the_clients_on_other_cores_of_the_package() {
+        for (topology, subject, threads, load) in [
+            // Three clients, as in the measurement that this machine was used for.
+            (two_sockets(), None, 3, "3,5,7"),
+            (two_sockets(), Some("0"), 3, "2,4,6"),
+            // All other cores once, then their second threads, then the other package.
+            (two_sockets(), Some("0"), 5, "2,4,6,8,10"),
+            (two_sockets(), Some("0"), 6, "2,4,6,8,10,14"),
+            (two_sockets(), Some("0"), 11, "1,2,4,6,8,10,14,16,18,20,22"),
+            // The subject's own core comes last.
+            (two_sockets(), Some("0"), 22, "1-11,13-23"),
+            (two_sockets(), Some("0"), 23, "1-23"),
+            (one_socket(), None, 2, "2,4"),
+            (one_socket(), Some("0"), 4, "2,4,6,3"),
+            (one_socket(), Some("0-1"), 4, "2,4,6,3"),
+            (one_socket(), Some("0"), 7, "1-7"),
+            (virtual_machine(), None, 3, "1"),
+            (virtual_machine(), Some("1"), 1, "0"),
+        ] {
+            let wished = Cpus {
+                subject: subject.map(list),
+                load: None,
+            };
+            let placement = topology.place_server(&wished, threads).unwrap();
+            assert_eq!(placement.load, list(load), "{subject:?} {threads}");
+        }
+        // Nothing told is one package.
+        let bare = Topology::of(Path::new("/nonexistent"), 0..4);
+        let placement = bare.place_server(&Cpus::default(), 2).unwrap();
+        assert_eq!(placement.load, list("0,2"));
     }
 
     fn list(text: &str) -> CpuList {

@@ -41,6 +41,15 @@ impl UsageDelta {
     pub fn cpu_ns(&self) -> u64 {
         self.user_ns + self.system_ns
     }
+
+    /// Adds a later stretch; the resident set is the larger one.
+    pub fn add(&mut self, other: &Self) {
+        self.user_ns += other.user_ns;
+        self.system_ns += other.system_ns;
+        self.rss_bytes = self.rss_bytes.max(other.rss_bytes);
+        self.context_switches += other.context_switches;
+        self.page_faults += other.page_faults;
+    }
 }
 
 impl Usage {

@@ -1,17 +1,17 @@
 //! A server's trial: fill, warm up, measure without the profiler, profile, stop.
 
 use crate::executor::{Cancel, Supervisor};
-use crate::profile::Profile;
-use crate::sample::Recorder;
 
 use super::disturbance::{Entitled, Watch};
-use super::error::{TrialError, refuse_untrusted};
-use super::job::{SampledScope, ServerWorkload, TrialJob};
+use super::error::TrialError;
+use super::job::{ServerWorkload, TrialJob};
 use super::loading::{self, Seen, Window};
 use super::metrics::server_metrics;
 use super::outcome::{TrialResult, WindowResult};
+use super::phases::PhaseRunner;
+use super::profiling::{attach, named, sampling};
 use super::run::write_json;
-use super::scope::{busy, disturbance_of, usage_of, whole_cpus};
+use super::scope::{busy, disturbance_of, usage_of};
 use super::server::RunningServer;
 use super::usage::UsageDelta;
 
@@ -29,6 +29,14 @@ pub fn run(
     let mut load = loading::start(workload, job, &server, supervisor, cancel)?;
     load.warm_up(&mut server, workload.windows.warmup.0)?;
 
+    let runner = PhaseRunner {
+        workload,
+        job,
+        supervisor,
+        cancel,
+    };
+    let wanted: Vec<_> = workload.metrics.iter().collect();
+    let before = runner.read(&wanted, &server, true)?;
     let watch = Watch::begin(job.subject_cpus.as_slice());
     let measured = load.window(&mut server, Window::Measured, workload.windows.measure.0)?;
     // This process is pinned to the load's CPUs.
@@ -37,41 +45,45 @@ pub fn run(
         own_ns: 0,
     });
 
+    let after = runner.read(&wanted, &server, false)?;
+
     let mut profiled = None;
     let mut warnings = Vec::new();
     if let Some(spec) = &job.sampling {
-        let sampling = |error: crate::sample::SampleError| TrialError::Sampling(error.to_string());
-        let recorder = match job.sampled {
-            SampledScope::Subject => Recorder::attach(spec, server.guard_pid()),
-            SampledScope::SubjectCpus => whole_cpus(spec, job),
-        };
-        let recorder = recorder.map_err(sampling)?;
+        let recorder = attach(spec, job, server.guard_pid())?;
         let before = busy(job);
         recorder.enable();
         let usage = load.window(&mut server, Window::Profiled, workload.windows.profile.0)?;
         recorder.disable();
         let usage = usage_of(job, usage, before);
-        let profile = recorder.finish().map_err(sampling)?;
-        warnings.extend(profile.accounting.warnings.iter().cloned());
-        refuse_empty(&profile)?;
-        refuse_untrusted(&profile)?;
-        write_json(&job.profile, &profile)?;
-        profiled = Some(usage);
+        profiled = Some((usage, recorder.detach().map_err(sampling)?));
     }
 
     let mut seen = load.finish(&mut server)?;
     server.stop()?;
     let profiled = match profiled {
-        Some(usage) => Some(window_result(Window::Profiled, usage, &mut seen)?.1),
+        Some((usage, recording)) => {
+            let profile = named(recording, "windows.profile")?;
+            warnings.extend(profile.accounting.warnings.iter().cloned());
+            write_json(&job.profile, &profile)?;
+            Some(window_result(Window::Profiled, usage, &mut seen)?.1)
+        }
         None => None,
     };
     let (load_seen, measured) = window_result(Window::Measured, measured, &mut seen)?;
     warnings.extend(load_seen.warnings.iter().cloned());
+    let read = after.since(before, &wanted, load_seen.ops);
+    let mut metrics = server_metrics(&load_seen, &measured);
+    metrics.extend(read.values);
+    let mut descriptions = load_seen.descriptions;
+    descriptions.extend(crate::plan::phase_descriptions(&[], &workload.metrics));
     Ok(TrialResult {
-        metrics: server_metrics(&load_seen, &measured),
-        descriptions: load_seen.descriptions,
+        metrics,
+        descriptions,
         measured,
         profiled,
+        profiled_phases: Default::default(),
+        absent: read.absent,
         guest: None,
         disturbance: disturbance_of(job, disturbance),
         warnings,
@@ -100,15 +112,6 @@ fn window_result(
         usage,
     };
     Ok((seen, result))
-}
-
-fn refuse_empty(profile: &Profile) -> Result<(), TrialError> {
-    if profile.accounting.samples > 0 {
-        return Ok(());
-    }
-    Err(TrialError::Sampling(
-        "no sample was taken in the whole window: lengthen windows.profile or raise sampling.frequency-hz".to_owned(),
-    ))
 }
 
 /// The load, the sampler and all else of this process stay off the subject's CPUs.

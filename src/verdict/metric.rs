@@ -41,6 +41,8 @@ impl MetricData {
             .into_iter()
             .map(|name| Self::of(name, blocks))
             .collect();
+        // What only one arm has cannot be compared.
+        data.retain(|metric| metric.measured() > 0);
         data.sort_by_key(|metric| metric.name != judging.main_metric);
         data
     }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use crate::build::{Artifact, BuildError, BuildEvent, BuildRequest, Builder, Known, Reuse};
 use crate::experiment::ExperimentError;
-use crate::experiment::attempt::{LocalRunner, stored_end};
+use crate::experiment::attempt::{LocalRunner, read_profile, stored_end};
 use crate::experiment::compare::Surroundings;
 use crate::experiment::measure::measurement;
 use crate::experiment::progress::Progress;
@@ -481,12 +481,4 @@ impl<'a> Bench<'a> {
             .unwrap_or_default()
             .as_secs_f64()
     }
-}
-
-/// Reads a profile as a trial writes it.
-pub fn read_profile(bytes: &[u8]) -> Result<Profile, ExperimentError> {
-    serde_json::from_slice(bytes).map_err(|error| ExperimentError::File {
-        path: "profile.json".into(),
-        source: std::io::Error::other(error),
-    })
 }

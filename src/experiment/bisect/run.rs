@@ -204,7 +204,7 @@ fn place(request: &BisectRequest) -> Result<Placement, ExperimentError> {
     let topology = Topology::read()?;
     let plan = &request.plan;
     Ok(match plan.server {
-        Some(_) => topology.place_server(&plan.cpus, plan.load.threads as usize)?,
+        Some(_) => topology.place_server(&plan.cpus, plan.load_threads())?,
         None => topology.place_command(&plan.cpus)?,
     })
 }

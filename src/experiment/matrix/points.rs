@@ -2,10 +2,12 @@
 
 use std::time::{Duration, Instant, SystemTime};
 
+use crate::plan::Plan;
+use crate::profile::Profile;
 use crate::store::{NewTrial, StoredTrial, TrialState};
 use crate::trial::{FailureKind, TrialEnd, TrialResult};
 
-use super::super::attempt::{LocalRunner, stored_end};
+use super::super::attempt::{Attempt, LocalRunner, read_profile, stored_end};
 use super::super::error::ExperimentError;
 use super::super::progress::Progress;
 use super::super::schedule::{Slot, slots};
@@ -18,6 +20,8 @@ use super::request::{MatrixRequest, MatrixSurroundings};
 pub struct CellPoints {
     /// Its data points, in order.
     pub results: Vec<TrialResult>,
+    /// Their profiles, where they were sampled.
+    pub profiles: Vec<Option<Profile>>,
     /// Why there are none, or no more.
     pub failure: Option<String>,
 }
@@ -66,6 +70,11 @@ pub fn measure(
                 }
             })?;
             point.results.push(result);
+            let profile = match &trial.profile {
+                Some(digest) => Some(read_profile(&surroundings.store.blob(digest)?)?),
+                None => None,
+            };
+            point.profiles.push(profile);
             continue;
         }
         let (Ok(cell), None) = (&cells[slot.arm], &point.failure) else {
@@ -73,7 +82,10 @@ pub fn measure(
         };
         progress.trial(slot.block, &cell.planned.name);
         match series.point(cell, slot, progress)? {
-            Ok(result) => point.results.push(*result),
+            Ok((result, profile)) => {
+                point.results.push(*result);
+                point.profiles.push(profile);
+            }
             Err(reason) => {
                 progress.note(&format!("{} failed: {reason}", cell.planned.name));
                 point.failure = Some(reason);
@@ -96,6 +108,17 @@ fn find<'s>(stored: &'s [StoredTrial], slot: &Slot, cell: &str) -> Option<&'s St
     })
 }
 
+/// Whether the trials of a plan are sampled.
+pub fn is_sampled(plan: &Plan) -> bool {
+    match plan.phase.is_empty() {
+        true => plan.matrix.as_ref().is_some_and(|matrix| matrix.profile),
+        false => plan.phase.iter().any(|phase| phase.profile),
+    }
+}
+
+/// A data point.
+type Point = (Box<TrialResult>, Option<Profile>);
+
 struct Series<'a> {
     surroundings: &'a MatrixSurroundings<'a>,
     experiment: &'a str,
@@ -111,13 +134,13 @@ impl Series<'_> {
         cell: &ReadyCell<'_>,
         slot: &Slot,
         progress: &mut dyn Progress,
-    ) -> Result<Result<Box<TrialResult>, String>, ExperimentError> {
+    ) -> Result<Result<Point, String>, ExperimentError> {
         let runner = LocalRunner {
             supervisor: self.surroundings.supervisor,
             cancel: self.surroundings.cancel,
             plan: &cell.planned.plan,
             placement: &cell.placement,
-            profile: false,
+            profile: is_sampled(&cell.planned.plan),
             workspace: self.workspace,
         };
         let mut attempts = 0;
@@ -126,9 +149,12 @@ impl Series<'_> {
             let attempt = runner.attempt(self.number, cell.files())?;
             self.number += 1;
             attempts += 1;
-            self.keep(cell, slot, started, &attempt.end)?;
+            self.keep(cell, slot, started, &attempt)?;
             let failure = match attempt.end {
-                TrialEnd::Measured(result) => return Ok(Ok(Box::new(result))),
+                TrialEnd::Measured(result) => {
+                    let profile = attempt.profile.as_deref().map(read_profile).transpose()?;
+                    return Ok(Ok((Box::new(result), profile)));
+                }
                 TrialEnd::Failed(failure) => failure,
             };
             if attempts > self.retries || failure.kind == FailureKind::Setup {
@@ -147,9 +173,11 @@ impl Series<'_> {
         cell: &ReadyCell<'_>,
         slot: &Slot,
         started: SystemTime,
-        end: &TrialEnd,
+        attempt: &Attempt,
     ) -> Result<(), ExperimentError> {
-        let (state, result) = stored_end(end);
+        let blob = |bytes: &Vec<u8>| self.surroundings.store.put_blob(bytes);
+        let profile = attempt.profile.as_ref().map(blob).transpose()?;
+        let (state, result) = stored_end(&attempt.end);
         self.surroundings.store.put_trial(
             self.experiment,
             &NewTrial {
@@ -160,7 +188,7 @@ impl Series<'_> {
                 ended: SystemTime::now(),
                 state,
                 result,
-                profile: None,
+                profile,
             },
         )?;
         Ok(())

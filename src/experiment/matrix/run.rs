@@ -11,7 +11,7 @@ use super::super::progress::Progress;
 use super::cells::ready;
 use super::points::measure;
 use super::request::{MatrixRequest, MatrixSurroundings};
-use super::summary::summarise;
+use super::summary::{profiles, summarise};
 
 /// Runs every cell as often as the plan says, and writes `raw.csv` and the tables.
 pub fn matrix(
@@ -41,7 +41,8 @@ pub fn matrix(
         let cells = ready(request, surroundings, progress)?;
         let points = measure(request, &cells, surroundings, &id, progress)?;
         let report = summarise(request, &cells, &points, &machine, &id);
-        write_matrix(&request.out, &report)?;
+        let stacks = profiles(&report.cells, &points);
+        write_matrix(&request.out, &report, &stacks)?;
         Ok(report)
     })();
     let finish = ended(&outcome, |report| (ExperimentState::Done, summary(report)));

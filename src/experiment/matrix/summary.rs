@@ -3,12 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::plan::{Judging, Plan};
+use crate::profile::merged_folded_lines;
 use crate::report::matrix::{
-    AxisReport, CellReport, MATRIX_SCHEMA, MatrixReport, MetricReport, Results, tables,
+    AxisReport, CellReport, CellStacks, MATRIX_SCHEMA, MatrixReport, MetricReport, Results, tables,
 };
 use crate::trial::{Machine, TrialResult};
 use crate::verdict::{self, TrialMeasurement};
 
+use super::super::measure::typical_ops;
 use super::super::rules::judging_of;
 use super::cells::ReadyCell;
 use super::points::CellPoints;
@@ -67,6 +69,7 @@ pub fn summarise(
                     .keys()
                     .map(|name| (name.clone(), judging.describe(name).unit))
                     .collect(),
+                absent: absent(&points.results, &names),
                 values,
             }
         })
@@ -113,6 +116,7 @@ fn results(
     names: &[String],
     judging: &Judging,
 ) -> Vec<Results> {
+    let typical = typical_ops(points.iter().flat_map(|point| &point.results));
     let mut results = Vec::new();
     for (at, axis) in axes.iter().enumerate() {
         for (base, cell) in cells.iter().enumerate() {
@@ -131,26 +135,49 @@ fn results(
                 if !differs_here_only || number(cell) > number(other) {
                     continue;
                 }
-                let measured = [base, head].map(|cell| measurements(&points[cell].results, names));
+                let measured = [base, head]
+                    .map(|cell| measurements(&points[cell], names, &judging.groups, &typical));
                 if measured.iter().any(|side| side.len() < 2) {
                     continue;
                 }
                 let comparison = verdict::compare(&measured[0], &measured[1], judging);
                 let of_name = |name: &String| {
                     let all = std::iter::once(&comparison.throughput).chain(&comparison.metrics);
-                    all.into_iter().find(|metric| metric.name == *name).cloned()
+                    // One that no trial measured has no blocks.
+                    all.into_iter()
+                        .find(|metric| metric.name == *name && !metric.blocks.is_empty())
+                        .cloned()
                 };
                 let others = axes.iter().zip(&cell.levels).enumerate();
                 let place = others
                     .filter(|(axis, _)| *axis != at)
                     .map(|(_, (axis, level))| format!("{}={level}", axis.name));
+                let judged: Vec<_> = names.iter().filter_map(of_name).collect();
+                let lacking = names.iter().filter_map(|name| {
+                    if judged.iter().any(|verdict| verdict.name == *name) {
+                        return None;
+                    }
+                    let side = [cell, other]
+                        .into_iter()
+                        .find_map(|side| Some((side, side.absent.get(name)?)));
+                    let (side, reason) = side?;
+                    let level = &side.levels[at];
+                    Some((
+                        name.clone(),
+                        format!("absent in {}={level}: {reason}", axis.name),
+                    ))
+                });
                 results.push(Results {
+                    absent: lacking.collect(),
                     axis: axis.name.clone(),
                     base: cell.levels[at].clone(),
                     head: other.levels[at].clone(),
                     place: place.collect::<Vec<_>>().join(", "),
-                    metrics: names.iter().filter_map(of_name).collect(),
+                    metrics: judged,
                     warnings: comparison.warnings.clone(),
+                    functions: comparison.functions.clone(),
+                    groups: comparison.groups.clone(),
+                    cells: [base, head],
                 });
             }
         }
@@ -158,22 +185,43 @@ fn results(
     results
 }
 
-/// What is judged of a cell: the metrics that have tables, the rounds as blocks.
-fn measurements(results: &[TrialResult], names: &[String]) -> Vec<TrialMeasurement> {
-    let blocks = results.iter().enumerate();
-    blocks
-        .map(|(block, result)| TrialMeasurement {
-            block: block as u32,
-            profiled_ops: 0.0,
-            profiled_cpu_ns: 0.0,
-            metrics: result
-                .metrics
-                .iter()
-                .filter(|(name, _)| names.contains(name))
-                .map(|(name, value)| (name.clone(), *value))
-                .collect(),
-            functions: None,
+/// What is judged of a cell: the metrics that have tables, and its functions where it was sampled;
+/// the rounds are the blocks.
+fn measurements(
+    points: &CellPoints,
+    names: &[String],
+    groups: &BTreeMap<String, Vec<String>>,
+    typical: &BTreeMap<String, f64>,
+) -> Vec<TrialMeasurement> {
+    let results = points.results.iter().zip(&points.profiles).enumerate();
+    let trials = results.map(|(block, (result, profile))| (block as u32, result, profile.as_ref()));
+    let mut trials = super::super::measure::measurements(trials, groups, typical);
+    for trial in &mut trials {
+        trial.metrics.retain(|name, _| names.contains(name));
+    }
+    trials
+}
+
+/// Folded stacks of the cells that were sampled.
+pub fn profiles(cells: &[CellReport], points: &[CellPoints]) -> Vec<CellStacks> {
+    let sampled = points.iter().enumerate().filter_map(|(number, points)| {
+        let profiles: Vec<_> = points.profiles.iter().flatten().collect();
+        let levels = &cells.get(number)?.levels;
+        (!profiles.is_empty()).then(|| CellStacks {
+            cell: number,
+            name: levels.join(", "),
+            lines: merged_folded_lines(profiles),
         })
+    });
+    sampled.collect()
+}
+
+/// The metrics of the tables that some trial could not read, with the reason.
+fn absent(results: &[TrialResult], names: &[String]) -> BTreeMap<String, String> {
+    let absent = results.iter().flat_map(|result| &result.absent);
+    absent
+        .filter(|(name, _)| names.contains(name))
+        .map(|(name, reason)| (name.clone(), reason.clone()))
         .collect()
 }
 
@@ -204,6 +252,12 @@ fn warnings(results: &[&TrialResult], metrics: &[String], axes: &[AxisReport]) -
         .iter()
         .filter(|name| !results.is_empty() && !known.contains(name))
         .map(|name| {
+            if let Some(reason) = results
+                .iter()
+                .find_map(|result| result.absent.get(name.as_str()))
+            {
+                return format!("no trial could read the metric `{name}`: {reason}");
+            }
             let known: Vec<&str> = known.iter().map(|name| name.as_str()).collect();
             format!(
                 "no trial has the metric `{name}` (matrix.metrics); there are {}",

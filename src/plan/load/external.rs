@@ -50,6 +50,10 @@ pub struct Preparation {
     pub run: CommandLine,
     /// Variables added to the environment; the same placeholders in the values.
     pub env: BTreeMap<String, String>,
+    /// Whose output it is: what that program prints of failed operations is then an error, whatever
+    /// its exit code.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reader: Option<ReaderKind>,
 }
 
 /// The placeholder for the length of a window in whole seconds.

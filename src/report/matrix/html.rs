@@ -6,9 +6,9 @@ use crate::report::escape::xml;
 use crate::report::html::STYLE;
 
 use super::model::{CellReport, MatrixReport, PairTable, Results, TableCell};
-use super::results;
 use super::scale::Scale;
 use super::text::{cell_name, change, is_one_table, lines_of};
+use super::{functions, results};
 
 /// Renders the page.
 pub fn render(report: &MatrixReport) -> String {
@@ -40,6 +40,10 @@ pub fn render(report: &MatrixReport) -> String {
         for (number, table) in report.tables.iter().enumerate() {
             one_table(&mut out, number + 1, table, report);
         }
+    }
+    let sampled = |results: &&Results| !results.functions.is_empty();
+    for results in report.results.iter().filter(sampled) {
+        function_table(&mut out, results);
     }
     for metric in &report.metrics {
         let _ = writeln!(
@@ -126,14 +130,39 @@ fn results_table(out: &mut String, results: &Results) {
         let _ = write!(out, "<th>{}</th>", xml(&cell));
     }
     out.push_str("</tr>\n");
-    for verdict in &results.metrics {
+    for row in results::rows(results) {
         out.push_str("<tr>");
-        for cell in results::row(verdict) {
+        for cell in row {
             let _ = write!(out, "<td>{}</td>", xml(&cell));
         }
         out.push_str("</tr>\n");
     }
     out.push_str("</table></div>\n");
+}
+
+fn function_table(out: &mut String, results: &Results) {
+    let (rows, hidden) = functions::rows(results);
+    let caption = functions::caption(results);
+    let _ = write!(
+        out,
+        "<h2>{}</h2><div class=\"scroll\"><table class=\"matrix\"><tr>",
+        xml(&caption)
+    );
+    for cell in functions::HEAD {
+        let _ = write!(out, "<th>{}</th>", xml(cell));
+    }
+    out.push_str("</tr>\n");
+    for row in rows {
+        out.push_str("<tr>");
+        for cell in row {
+            let _ = write!(out, "<td>{}</td>", xml(&cell));
+        }
+        out.push_str("</tr>\n");
+    }
+    let _ = writeln!(
+        out,
+        "</table></div><p>{hidden} more without evidence of a change.</p>"
+    );
 }
 
 /// Every data point of every cell on one scale, with a stroke at the mean.

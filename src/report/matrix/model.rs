@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::plan::Direction;
-use crate::verdict::MetricVerdict;
+use crate::verdict::{FunctionVerdict, MetricVerdict};
 
 /// Version of the JSON form.
 pub const MATRIX_SCHEMA: &str = "perfblame.matrix/1";
@@ -79,6 +79,9 @@ pub struct CellReport {
     pub values: BTreeMap<String, Vec<f64>>,
     /// Units by metric.
     pub units: BTreeMap<String, String>,
+    /// Metrics that could not be read, with the reason.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub absent: BTreeMap<String, String>,
 }
 
 /// Two levels of an axis compared, in every combination of the other axes.
@@ -116,6 +119,18 @@ pub struct Results {
     pub place: String,
     /// The verdicts, in the order of the plan.
     pub metrics: Vec<MetricVerdict>,
+    /// Metrics that cannot be compared since a side lacks them: the name, and which side and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub absent: Vec<(String, String)>,
+    /// Functions, where both sides were sampled: flagged ones first, then by inclusive share.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub functions: Vec<FunctionVerdict>,
+    /// Groups of functions that the plan declares.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<FunctionVerdict>,
+    /// Numbers of the two cells.
+    #[serde(default)]
+    pub cells: [usize; 2],
     /// What a reader of them must know.
     pub warnings: Vec<String>,
 }
@@ -126,6 +141,8 @@ pub struct Results {
 pub enum TableCell {
     /// Both sides were measured.
     Compared(Compared),
+    /// A side has been measured, and lacks the metric; the reason.
+    Absent(String),
     /// Both sides were measured, and their values have no spread that a test could weigh.
     Constant {
         /// The baseline's value.

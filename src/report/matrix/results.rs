@@ -58,7 +58,7 @@ pub fn head(results: &Results) -> [String; 6] {
 }
 
 /// One row of the table.
-pub fn row(verdict: &MetricVerdict) -> [String; 6] {
+fn row(verdict: &MetricVerdict) -> [String; 6] {
     let name = match number::unit_beside(&verdict.unit) {
         "" => verdict.name.clone(),
         unit => format!("{} ({unit})", verdict.name),
@@ -73,10 +73,19 @@ pub fn row(verdict: &MetricVerdict) -> [String; 6] {
     ]
 }
 
+/// All rows: the metrics that were judged, then those that a side lacks.
+pub fn rows(results: &Results) -> Vec<[String; 6]> {
+    let absent = results.absent.iter().map(|(name, reason)| {
+        let none = || "–".to_owned();
+        [name.clone(), none(), none(), none(), none(), reason.clone()]
+    });
+    results.metrics.iter().map(row).chain(absent).collect()
+}
+
 /// The table as text.
 pub fn text(out: &mut String, results: &Results) {
     let mut rows = vec![head(results)];
-    rows.extend(results.metrics.iter().map(row));
+    rows.extend(self::rows(results));
     let shown = |cell: &String| plain(cell).to_string();
     let widths: Vec<usize> = (0..6)
         .map(|column| {

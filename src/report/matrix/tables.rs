@@ -116,10 +116,13 @@ fn compare(metric: &str, base: &CellReport, head: &CellReport) -> TableCell {
             head_mean: y.first().copied().unwrap_or(f64::NAN),
         },
         Err(error) => {
-            let failure = [base, head]
-                .into_iter()
-                .find_map(|cell| cell.failure.clone());
-            TableCell::Failed(failure.unwrap_or_else(|| error.to_string()))
+            let mut sides = [base, head].into_iter();
+            let failure = sides.clone().find_map(|cell| cell.failure.clone());
+            let absent = sides.find_map(|cell| cell.absent.get(metric).cloned());
+            match (failure, absent) {
+                (None, Some(reason)) => TableCell::Absent(reason),
+                (failure, _) => TableCell::Failed(failure.unwrap_or_else(|| error.to_string())),
+            }
         }
     }
 }
@@ -142,6 +145,7 @@ mod tests {
             failure: values.is_empty().then(|| "it did not start".to_owned()),
             values: [("m".to_owned(), values.to_vec())].into(),
             units: [].into(),
+            absent: [].into(),
         }
     }
 

@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 
 use crate::report::escape::plain;
 
-use super::model::{MatrixReport, MetricReport, PairTable, TableCell};
-use super::results;
+use super::model::{MatrixReport, MetricReport, PairTable, Results, TableCell};
 use super::scale::Scale;
+use super::{functions, results};
 
 /// The tables as text, each with a sentence of per cents below.
 pub fn render(report: &MatrixReport) -> String {
@@ -16,6 +16,7 @@ pub fn render(report: &MatrixReport) -> String {
             results::text(&mut out, results);
             out.push('\n');
         }
+        of_functions(&mut out, report);
         notes(&mut out, report);
         return out;
     }
@@ -37,8 +38,21 @@ pub fn render(report: &MatrixReport) -> String {
         sentence(&mut out, table);
         out.push('\n');
     }
+    of_functions(&mut out, report);
     notes(&mut out, report);
     out
+}
+
+/// The functions of every two levels, where they were sampled.
+fn of_functions(out: &mut String, report: &MatrixReport) {
+    let sampled = |results: &&Results| !results.functions.is_empty();
+    for results in report.results.iter().filter(sampled) {
+        let _ = writeln!(out, "{}", plain(&functions::caption(results)));
+        for line in functions::text(results) {
+            let _ = writeln!(out, "  {line}");
+        }
+        out.push('\n');
+    }
 }
 
 /// Whether one table of all metrics says it all: there is one axis and there are several metrics.
@@ -57,9 +71,7 @@ pub fn markdown(report: &MatrixReport) -> String {
             };
             line(&results::head(results));
             line(&["---", "--:", "--:", "--:", "--:", "---"].map(str::to_owned));
-            for verdict in &results.metrics {
-                line(&results::row(verdict));
-            }
+            results::rows(results).iter().for_each(line);
             out.push('\n');
         }
     }
@@ -90,6 +102,18 @@ pub fn markdown(report: &MatrixReport) -> String {
         let mut below = String::new();
         sentence(&mut below, table);
         out.push_str(&md_lines(&below));
+        out.push('\n');
+    }
+    let sampled = |results: &&Results| !results.functions.is_empty();
+    for results in report.results.iter().filter(sampled) {
+        let _ = writeln!(out, "**{}**\n", md(&functions::caption(results)));
+        let mut line = |cells: &[String; 7]| {
+            let cells: Vec<String> = cells.iter().map(|cell| md(cell)).collect();
+            let _ = writeln!(out, "| {} |", cells.join(" | "));
+        };
+        line(&functions::HEAD.map(str::to_owned));
+        line(&["---", "---", "--:", "--:", "--:", "--:", "---"].map(str::to_owned));
+        functions::rows(results).0.iter().for_each(line);
         out.push('\n');
     }
     let mut below = String::new();
@@ -171,6 +195,7 @@ pub fn lines_of(cell: &TableCell, scale: &Scale) -> Vec<String> {
             scale.write(*head_mean)
         )],
         TableCell::Failed(_) => vec!["failed".to_owned()],
+        TableCell::Absent(_) => vec!["absent".to_owned()],
         TableCell::LeftOut => vec!["–".to_owned()],
     }
 }
@@ -189,6 +214,7 @@ pub fn change(cell: &TableCell) -> String {
         TableCell::Constant { .. } => "every value of a side is the same: no test".to_owned(),
         // The reason is told once, with the cell.
         TableCell::Failed(_) => "failed".to_owned(),
+        TableCell::Absent(reason) => format!("absent: {reason}"),
         TableCell::LeftOut => "left out".to_owned(),
     }
 }

@@ -4,11 +4,17 @@ use std::path::Path;
 
 use crate::report::write::{WriteError, write_atomically};
 
+use super::functions::{self, CellStacks};
 use super::model::MatrixReport;
 use super::{csv, html, text};
 
-/// Writes `raw.csv`, the tables as text, Markdown, CSV and HTML, and `matrix.json` into a directory.
-pub fn write_matrix(dir: &Path, report: &MatrixReport) -> Result<(), WriteError> {
+/// Writes `raw.csv`, the tables as text, Markdown, CSV and HTML, and `matrix.json` into a directory,
+/// and the stacks of the cells that were sampled with their pictures.
+pub fn write_matrix(
+    dir: &Path,
+    report: &MatrixReport,
+    stacks: &[CellStacks],
+) -> Result<(), WriteError> {
     let failed = |source| WriteError::Io {
         path: dir.to_owned(),
         source,
@@ -25,6 +31,9 @@ pub fn write_matrix(dir: &Path, report: &MatrixReport) -> Result<(), WriteError>
         ("matrix.json", json),
     ];
     for (name, bytes) in files {
+        write_atomically(&dir.join(name), &bytes)?;
+    }
+    for (name, bytes) in functions::files(report, stacks)? {
         write_atomically(&dir.join(name), &bytes)?;
     }
     Ok(())

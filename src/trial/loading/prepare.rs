@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use crate::executor::{Cancel, Supervisor};
+use crate::load::reader::check_log;
 use crate::plan::load::Preparation;
 
 use super::super::error::TrialError;
@@ -53,5 +54,14 @@ fn run_program(
     let ended = spawn
         .start(supervisor)
         .and_then(|process| process.wait(Some(limit.0), cancel));
-    prepare_error(ended, &spawn, limit, server, DOING)
+    prepare_error(ended, &spawn, limit, server, DOING)?;
+    let Some(reader) = program.reader else {
+        return Ok(());
+    };
+    let printed = std::fs::read(&spawn.log).unwrap_or_default();
+    check_log(reader, &String::from_utf8_lossy(&printed)).map_err(|error| TrialError::Load {
+        doing: DOING,
+        reason: format!("`{}`: {error}", shell_words::join(&spawn.command)),
+        output: server.output(),
+    })
 }

@@ -1,6 +1,8 @@
 //! A server's trial in phases: fill, read, save, restart, and whatever else the plan says, in a row.
 
 mod one;
+mod postgres;
+mod sampled;
 mod source;
 
 use std::collections::BTreeMap;
@@ -12,13 +14,15 @@ use super::error::TrialError;
 use super::job::{ServerWorkload, TrialJob};
 use super::loading;
 use super::outcome::{TrialResult, WindowResult};
+use super::run::write_json;
 use super::server::RunningServer;
 use super::usage::UsageDelta;
 use super::windows::pin_this_process;
 
-use one::PhaseRunner;
+pub use one::PhaseRunner;
+use sampled::SampledPhase;
 
-/// Runs a server's trial in phases. There is no profiled window.
+/// Runs a server's trial in phases. Those that the plan says are sampled.
 pub fn run(
     workload: &ServerWorkload,
     job: &TrialJob,
@@ -41,6 +45,8 @@ pub fn run(
         ops: 0,
         usage: UsageDelta::default(),
     };
+    let mut absent = BTreeMap::new();
+    let mut sampled = Vec::new();
     let watch = Watch::begin(job.subject_cpus.as_slice());
     let last = workload.phases.last().map(|phase| phase.name.as_str());
     for phase in &workload.phases {
@@ -48,36 +54,54 @@ pub fn run(
             of.phase.as_deref().or(last) == Some(phase.name.as_str())
         };
         let wanted: Vec<_> = workload.metrics.iter().filter(|(_, of)| read(of)).collect();
-        let before = runner.values(&wanted, &server, true)?;
+        let before = runner.read(&wanted, &server, true)?;
         let seen;
-        (server, seen) = runner.phase(phase, server)?;
-        let after = runner.values(&wanted, &server, false)?;
-        for (name, value) in after {
-            let start = before.get(&name).copied().unwrap_or(0.0);
-            metrics.insert(name, value - start);
-        }
+        let spec = job.sampling.as_ref().filter(|_| phase.profile);
+        (server, seen) = runner.phase(phase, server, spec)?;
+        let after = runner.read(&wanted, &server, false)?;
+        let read = after.since(before, &wanted, Some(seen.ops));
+        metrics.extend(read.values);
+        absent.extend(read.absent);
         measured.duration_ns += seen.duration_ns;
         measured.ops += seen.ops;
-        measured.usage.user_ns += seen.usage.user_ns;
-        measured.usage.system_ns += seen.usage.system_ns;
-        measured.usage.rss_bytes = measured.usage.rss_bytes.max(seen.usage.rss_bytes);
-        measured.usage.context_switches += seen.usage.context_switches;
-        measured.usage.page_faults += seen.usage.page_faults;
+        measured.usage.add(&seen.usage);
         metrics.extend(seen.metrics(&phase.name));
+        if let Some(recording) = seen.recording {
+            sampled.push(SampledPhase {
+                window: WindowResult {
+                    duration_ns: seen.duration_ns,
+                    ops: match phase.is_by_operation() {
+                        true => seen.ops.max(1),
+                        false => 1,
+                    },
+                    usage: seen.sampled_usage,
+                },
+                phase,
+                recording,
+            });
+        }
     }
     let disturbance = watch.end(Entitled {
         subject_ns: measured.usage.cpu_ns(),
         own_ns: 0,
     });
     server.stop()?;
+    let profiles = sampled::profiles(sampled)?;
+    if let Some(profile) = &profiles.profile {
+        write_json(&job.profile, profile)?;
+    }
     measured.ops = measured.ops.max(1);
     Ok(TrialResult {
         metrics,
         descriptions: crate::plan::phase_descriptions(&workload.phases, &workload.metrics),
         measured,
-        profiled: None,
+        profiled: profiles.whole,
+        profiled_phases: profiles.by_phase,
+        absent,
         guest: None,
         disturbance: super::scope::disturbance_of(job, disturbance),
-        warnings: Vec::new(),
+        warnings: profiles
+            .profile
+            .map_or_else(Vec::new, |profile| profile.accounting.warnings),
     })
 }

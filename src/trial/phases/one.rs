@@ -4,12 +4,15 @@ use std::time::{Duration, Instant};
 
 use crate::executor::{Cancel, Ended, Spawn, Supervisor};
 use crate::load::{Running, WindowId, WindowStats};
-use crate::plan::{CommandLine, Phase, Placeholders};
+use crate::plan::{CommandLine, Phase, Placeholders, SampleSpec};
+use crate::sample::{Detached, Recorder};
 
 use super::super::error::{TrialError, tail};
-use super::super::job::{ServerWorkload, TrialJob};
+use super::super::job::{SampledScope, ServerWorkload, TrialJob};
 use super::super::loading::generator::{LOOK, load_error, options, seeded};
 use super::super::loading::to_the_end;
+use super::super::profiling::{self, attach};
+use super::super::scope::{busy, usage_of, whole_cpus};
 use super::super::server::RunningServer;
 use super::super::usage::{Usage, UsageDelta};
 
@@ -25,6 +28,10 @@ pub struct PhaseSeen {
     pub ops: u64,
     /// What the server used.
     pub usage: UsageDelta,
+    /// What was used of that which is sampled: by the server, or by all on its CPUs.
+    pub sampled_usage: UsageDelta,
+    /// What was sampled.
+    pub recording: Option<Detached>,
     latency_p99_ms: Option<f64>,
 }
 
@@ -62,29 +69,26 @@ pub struct PhaseRunner<'a> {
 }
 
 impl PhaseRunner<'_> {
-    /// Runs one phase; the server goes in and comes out, since a phase may restart it.
+    /// Runs one phase, sampled where a specification is given; the server goes in and comes out,
+    /// since a phase may restart it.
     pub fn phase(
         &self,
         phase: &Phase,
         mut server: RunningServer,
+        sampling: Option<&SampleSpec>,
     ) -> Result<(RunningServer, PhaseSeen), TrialError> {
         if phase.restart {
             server.stop()?;
-            let started = Instant::now();
-            let server = RunningServer::restart(
-                &self.workload.server,
-                self.job,
-                self.supervisor,
-                self.cancel,
-            )?;
-            let seen = PhaseSeen {
-                duration_ns: started.elapsed().as_nanos() as u64,
-                ops: 0,
-                usage: Usage::of(&server.processes()).since(&Usage::default()),
-                latency_p99_ms: None,
-            };
-            return Ok((server, seen));
+            return self.restart(sampling);
         }
+        let recorder = match sampling {
+            Some(spec) => Some(attach(spec, self.job, server.guard_pid())?),
+            None => None,
+        };
+        if let Some(recorder) = &recorder {
+            recorder.enable();
+        }
+        let busy_before = busy(self.job);
         let before = Usage::of(&server.processes());
         let started = Instant::now();
         let stats = match &phase.load {
@@ -114,6 +118,7 @@ impl PhaseRunner<'_> {
             }
         };
         let lasted = started.elapsed().as_nanos() as u64;
+        let recording = recorder.map(Recorder::detach).transpose();
         let usage = Usage::of(&server.processes()).since(&before);
         if stats.as_ref().is_some_and(|stats| stats.ops() == 0) {
             return Err(self.failed(phase, "the server answered nothing", &server));
@@ -122,9 +127,46 @@ impl PhaseRunner<'_> {
             duration_ns: stats.as_ref().map_or(lasted, |stats| stats.duration_ns),
             ops: stats.as_ref().map_or(0, WindowStats::ops),
             usage,
+            sampled_usage: usage_of(self.job, usage, busy_before),
+            recording: recording.map_err(profiling::sampling)?,
             latency_p99_ms: stats
                 .as_ref()
                 .map(|stats| stats.latency().percentile_ns(99.0) as f64 / 1e6),
+        };
+        Ok((server, seen))
+    }
+
+    /// Starts the server on its data, from its first instruction until it is ready.
+    fn restart(
+        &self,
+        sampling: Option<&SampleSpec>,
+    ) -> Result<(RunningServer, PhaseSeen), TrialError> {
+        let by_cpu = sampling.filter(|_| self.job.sampled == SampledScope::SubjectCpus);
+        let whole = match by_cpu {
+            Some(spec) => Some(whole_cpus(spec, self.job).map_err(profiling::sampling)?),
+            None => None,
+        };
+        whole.iter().for_each(Recorder::enable);
+        let busy_before = busy(self.job);
+        let started = Instant::now();
+        let (server, recorder) = RunningServer::restart(
+            &self.workload.server,
+            self.job,
+            sampling.filter(|_| by_cpu.is_none()),
+            self.supervisor,
+            self.cancel,
+        )?;
+        let recorder = recorder.or(whole);
+        let duration_ns = started.elapsed().as_nanos() as u64;
+        let recording = recorder.map(Recorder::detach).transpose();
+        let usage = Usage::of(&server.processes()).since(&Usage::default());
+        let seen = PhaseSeen {
+            duration_ns,
+            ops: 0,
+            usage,
+            sampled_usage: usage_of(self.job, usage, busy_before),
+            recording: recording.map_err(profiling::sampling)?,
+            latency_p99_ms: None,
         };
         Ok((server, seen))
     }

@@ -1,7 +1,7 @@
-//! Where a phase's further metrics come from: the server's own statistics, `/proc`, a program.
+//! Where further metrics come from: the server's own statistics, `/proc`, a program.
 
 use std::collections::BTreeMap;
-use std::io::{Read, Write};
+use std::io::{Read as _, Write};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
@@ -13,52 +13,76 @@ use crate::plan::MetricSpec;
 use super::super::error::{TrialError, tail};
 use super::super::server::RunningServer;
 use super::one::PhaseRunner;
+use super::postgres;
 
 /// How long a server may take to tell its statistics, and a program to print its number.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// Metrics as they were read, and those that could not be, with the reason.
+#[derive(Debug, Default)]
+pub struct Read {
+    /// Values by name.
+    pub values: BTreeMap<String, f64>,
+    /// Reasons by name.
+    pub absent: BTreeMap<String, String>,
+}
+
+/// How long PostgreSQL's backends may take to end.
+const BACKENDS_END: Duration = Duration::from_millis(100);
+
 impl PhaseRunner<'_> {
-    /// The values of some metrics now; before a phase only of those that are differences.
-    pub fn values(
+    /// The values of some metrics now; before a stretch only of those that are differences. One that
+    /// cannot be read is absent, and the others go on.
+    pub fn read(
         &self,
         wanted: &[(&String, &MetricSpec)],
         server: &RunningServer,
         before: bool,
-    ) -> Result<BTreeMap<String, f64>, TrialError> {
+    ) -> Result<Read, TrialError> {
         let wanted: Vec<_> = wanted
             .iter()
             .filter(|(_, metric)| metric.difference || !before)
             .collect();
         let info = match wanted.iter().any(|(_, metric)| metric.info.is_some()) {
-            true => info(&server.target).map_err(|reason| {
-                TrialError::Setup(format!("the server does not answer INFO: {reason}"))
-            })?,
-            false => String::new(),
+            true => info(&server.target)
+                .map_err(|reason| format!("the server does not answer INFO: {reason}")),
+            false => Ok(String::new()),
         };
-        let mut values = BTreeMap::new();
-        for (name, metric) in wanted {
-            let value = self
-                .value(metric, server, &info)
-                .map_err(|reason| match reason {
-                    Reason::Trial(error) => error,
-                    Reason::Text(reason) => TrialError::Metric {
-                        name: (*name).clone(),
-                        reason,
-                    },
-                })?;
-            values.insert((*name).clone(), value * metric.scale);
+        if !before && wanted.iter().any(|(_, metric)| metric.sql.is_some()) {
+            // A backend adds its counts when it ends, which is a moment after its client has.
+            std::thread::sleep(BACKENDS_END);
         }
-        Ok(values)
+        let mut read = Read::default();
+        for (name, metric) in wanted {
+            match self.value(metric, server, &info) {
+                Ok(value) => read.values.insert((*name).clone(), value * metric.scale),
+                Err(Reason::Trial(error)) => return Err(error),
+                Err(Reason::Text(reason)) => {
+                    read.absent.insert((*name).clone(), reason);
+                    None
+                }
+            };
+        }
+        Ok(read)
     }
 
     fn value(
         &self,
         metric: &MetricSpec,
         server: &RunningServer,
-        info: &str,
+        info: &Result<String, String>,
     ) -> Result<f64, Reason> {
         if let Some(field) = &metric.info {
+            let info = info
+                .as_ref()
+                .map_err(|reason| Reason::Text(reason.clone()))?;
             return info_field(info, field).map_err(Reason::Text);
+        }
+        if let Some(query) = &metric.sql {
+            let answer = sql(&server.target, &metric.sql_user, query);
+            return answer
+                .and_then(|answer| printed(&answer, None))
+                .map_err(Reason::Text);
         }
         if let Some(line) = &metric.smaps {
             return smaps(&server.processes(), line).map_err(Reason::Text);
@@ -80,6 +104,39 @@ impl PhaseRunner<'_> {
         }
         let text = std::fs::read(&log).unwrap_or_default();
         printed(&String::from_utf8_lossy(&text), metric.pattern.as_deref()).map_err(Reason::Text)
+    }
+}
+
+impl Read {
+    /// What was read after a stretch, less what was read before it, by the operation where the
+    /// metric says so.
+    pub fn since(
+        mut self,
+        before: Read,
+        wanted: &[(&String, &MetricSpec)],
+        ops: Option<u64>,
+    ) -> Read {
+        for (name, metric) in wanted {
+            let Some(value) = self.values.get_mut(*name) else {
+                continue;
+            };
+            *value -= before.values.get(*name).copied().unwrap_or(0.0);
+            if metric.per_operation {
+                match ops.filter(|ops| *ops > 0) {
+                    Some(ops) => *value /= ops as f64,
+                    None => {
+                        self.values.remove(*name);
+                        let reason = "the load did no operations that are counted".to_owned();
+                        self.absent.insert((*name).clone(), reason);
+                    }
+                }
+            }
+        }
+        for (name, reason) in before.absent {
+            self.values.remove(&name);
+            self.absent.entry(name).or_insert(reason);
+        }
+        self
     }
 }
 
@@ -110,20 +167,38 @@ fn printed(text: &str, pattern: Option<&str>) -> Result<f64, String> {
     }
 }
 
+/// A connection to the server.
+trait Stream: std::io::Read + Write {}
+impl Stream for UnixStream {}
+impl Stream for TcpStream {}
+
+fn connect(target: &Target) -> std::io::Result<Box<dyn Stream>> {
+    Ok(match target {
+        Target::Unix(path) => {
+            let stream = UnixStream::connect(path)?;
+            stream.set_read_timeout(Some(PATIENCE))?;
+            Box::new(stream)
+        }
+        Target::Tcp { host, port } => {
+            let stream = TcpStream::connect((host.as_str(), *port))?;
+            stream.set_read_timeout(Some(PATIENCE))?;
+            Box::new(stream)
+        }
+    })
+}
+
+/// The answer of a PostgreSQL server to a query.
+fn sql(target: &Target, user: &str, query: &str) -> Result<String, String> {
+    let stream = connect(target).map_err(|error| match target {
+        Target::Unix(path) => format!("{}: {error} (server.socket)", path.display()),
+        Target::Tcp { .. } => error.to_string(),
+    })?;
+    postgres::ask(stream, user, query).map_err(|reason| format!("`{query}`: {reason}"))
+}
+
 /// The answer to Redis's `INFO`.
 fn info(target: &Target) -> Result<String, String> {
-    let text = match target {
-        Target::Unix(path) => UnixStream::connect(path).and_then(|stream| {
-            stream.set_read_timeout(Some(PATIENCE))?;
-            ask(stream)
-        }),
-        Target::Tcp { host, port } => {
-            TcpStream::connect((host.as_str(), *port)).and_then(|stream| {
-                stream.set_read_timeout(Some(PATIENCE))?;
-                ask(stream)
-            })
-        }
-    };
+    let text = connect(target).and_then(ask);
     let text = text.map_err(|error| error.to_string())?;
     match text.starts_with('$') {
         true => Ok(text),
@@ -131,7 +206,7 @@ fn info(target: &Target) -> Result<String, String> {
     }
 }
 
-fn ask(mut stream: impl Read + Write) -> std::io::Result<String> {
+fn ask(mut stream: Box<dyn Stream>) -> std::io::Result<String> {
     // QUIT makes the server close, which is the end of the answer.
     stream.write_all(b"INFO everything\r\nQUIT\r\n")?;
     let mut bytes = Vec::new();
