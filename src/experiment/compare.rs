@@ -65,7 +65,7 @@ pub fn compare(
     let base = surroundings.repository.resolve(&request.base)?;
     let head = surroundings.repository.resolve(&request.head)?;
     let placement = place(&request.plan)?;
-    if request.profile {
+    if request.profile && !request.plan.boots_guest() {
         // Better now than after two builds.
         crate::sample::check(&request.plan.sampling)
             .map_err(|error| TrialError::Sampling(error.to_string()))?;

@@ -8,6 +8,7 @@ use crate::executor::guest::{
     KvmMemory, Programs, choose, run_guest,
 };
 use crate::plan::{CpuList, Guest, Length, Plan, SubjectKind};
+use crate::store::BlobDigest;
 use crate::trial::{
     FailureKind, GuestRecord, Placement, SampledScope, Topology, TrialJob, write_json,
 };
@@ -74,6 +75,16 @@ pub fn in_guest(
         Ok(prepared) => prepared,
         Err(error) => return Ok(GuestAttempt::Refused(error.to_string())),
     };
+    let image = match std::fs::read(&kernel) {
+        Ok(bytes) => BlobDigest::of(&bytes).to_string(),
+        Err(source) => {
+            let error = GuestError::Kernel {
+                path: kernel,
+                source,
+            };
+            return Ok(GuestAttempt::Refused(error.to_string()));
+        }
+    };
     let plan = match choice.engine {
         Engine::Kvm => plan.clone(),
         Engine::Tcg { .. } => patient(plan),
@@ -102,7 +113,14 @@ pub fn in_guest(
     match run_guest(runner.supervisor, &trial, runner.cancel) {
         Ok(GuestEnd::Cancelled) => Err(ExperimentError::Interrupted),
         Ok(GuestEnd::Ran(run)) => Ok(GuestAttempt::Ended {
-            ended: ended(&run, &guest, &cpus, &programs, &choice, trial.limit),
+            ended: ended(
+                &run,
+                &guest,
+                &cpus,
+                &programs,
+                &choice,
+                (&image, trial.limit),
+            ),
             job: Box::new(job),
         }),
         Err(GuestError::Process(error)) => Err(error.into()),
@@ -139,16 +157,18 @@ fn ended(
     cpus: &GuestCpus,
     programs: &Programs,
     choice: &Choice,
-    limit: Duration,
+    (image, limit): (&str, Duration),
 ) -> GuestEnded {
     let record = GuestRecord {
         kernel: run.console.release().unwrap_or_default().to_owned(),
+        image: image.to_owned(),
         engine: engine_name(choice.engine),
         why_not_kvm: choice.why_not_kvm.clone(),
         qemu: programs.qemu_version.clone(),
         memory: guest.memory,
         cpus: cpus.host.of_guest.len(),
         swap: guest.swap,
+        swapped_out_bytes: run.console.swapped_out_bytes(),
         boot_seconds: run.boot.map_or(0.0, |boot| boot.as_secs_f64()),
     };
     GuestEnded {

@@ -114,7 +114,10 @@ pub fn judge(
             .iter()
             .find_map(|trial| Some(trial.profile.as_ref()?.event.clone())),
         sampling: (sampling.samples > 0).then_some(sampling),
-        machine: serde_json::to_value(machine).unwrap_or_default(),
+        machine: {
+            let results = trials.iter().map(|trial| &trial.result);
+            serde_json::to_value(machine.with_guest_of(results)).unwrap_or_default()
+        },
         plan: serde_json::to_value(&request.plan).unwrap_or_default(),
         seed: request.plan.experiment.seed,
         trials: trials

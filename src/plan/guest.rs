@@ -18,7 +18,8 @@ use super::size::Size;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Guest {
-    /// A kernel that is built already (`bzImage`); without it the subject is the kernel.
+    /// A kernel that is built already (`bzImage`), beside the plan unless the path is absolute;
+    /// without it the subject is the kernel.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kernel: Option<PathBuf>,
     /// Memory.

@@ -85,6 +85,10 @@ impl PlanSources {
         if let Some(beside) = self.file.as_deref().and_then(Path::parent) {
             super::kernel::read_files(&mut plan, beside)
                 .map_err(|(key, message)| at_fault(&key, message))?;
+            // As any file that a plan names: beside the plan.
+            if let Some(kernel) = plan.guest.as_mut().and_then(|guest| guest.kernel.as_mut()) {
+                *kernel = std::path::absolute(beside.join(&*kernel)).unwrap_or_default();
+            }
         }
         if plan.server.is_none() && plan.command.is_none() {
             return Err(PlanError::NoWorkload {

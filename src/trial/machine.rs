@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::outcome::{GuestRecord, TrialResult};
+
 /// The machine, as a report shows it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -20,6 +22,9 @@ pub struct Machine {
     pub memory_bytes: u64,
     /// Settings that move benchmarks, by name; what cannot be read is left out.
     pub settings: BTreeMap<String, String>,
+    /// The guests that the trials ran in, where they did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guest: Option<GuestRecord>,
 }
 
 const SETTINGS: [(&str, &str); 9] = [
@@ -44,6 +49,14 @@ const SETTINGS: [(&str, &str); 9] = [
 ];
 
 impl Machine {
+    /// The machine with the guest that its first trial ran in.
+    pub fn with_guest_of<'a>(&self, mut results: impl Iterator<Item = &'a TrialResult>) -> Self {
+        Self {
+            guest: results.next().and_then(|result| result.guest.clone()),
+            ..self.clone()
+        }
+    }
+
     /// Reads what the kernel tells.
     pub fn read() -> Self {
         let uname = nix::sys::utsname::uname();
@@ -68,6 +81,7 @@ impl Machine {
                 .is_some_and(|flags| flags.split(' ').any(|flag| flag == "hypervisor")),
             memory_bytes: memory_bytes(),
             settings: settings(),
+            guest: None,
         }
     }
 }

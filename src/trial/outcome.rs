@@ -69,6 +69,8 @@ pub struct TrialResult {
 pub struct GuestRecord {
     /// The kernel's release.
     pub kernel: String,
+    /// Digest of the kernel's image, SHA-256.
+    pub image: String,
     /// How the guest's code was run: `KVM`, `TCG`, …
     pub engine: String,
     /// Why not by KVM.
@@ -82,6 +84,9 @@ pub struct GuestRecord {
     pub cpus: usize,
     /// Where it swapped to.
     pub swap: Swap,
+    /// Bytes that were swapped out, where the kernel counts them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub swapped_out_bytes: Option<u64>,
     /// Seconds from power-on to the trial's start.
     pub boot_seconds: f64,
 }

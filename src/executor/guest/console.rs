@@ -91,6 +91,15 @@ impl Console {
         self.said("kernel ")
     }
 
+    /// Bytes that were swapped out, where the kernel counts them.
+    pub fn swapped_out_bytes(&self) -> Option<u64> {
+        const PAGE: u64 = 4096;
+        self.said("swapped ")?
+            .parse::<u64>()
+            .ok()?
+            .checked_mul(PAGE)
+    }
+
     /// The process that the guest's kernel killed for want of memory.
     pub fn out_of_memory(&self) -> Option<String> {
         let line = self.lines.iter().rev().find_map(|line| {

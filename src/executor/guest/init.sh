@@ -96,7 +96,12 @@ say "kernel $($b uname -r)"
 say "started"
 cd /root
 $b chroot /root "$program" trial "$job" >"/root$trial_dir/trial.log" 2>&1
-say "ended $?"
+code=$?
+# Pages that were swapped out.
+while read -r name count; do
+    [ "$name" != pswpout ] || say "swapped $count"
+done </proc/vmstat
+say "ended $code"
 cd /
 $b umount "/root$trial_dir"
 leave

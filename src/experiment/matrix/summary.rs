@@ -89,7 +89,8 @@ pub fn summarise(
         axes,
         metrics,
         cells,
-        machine: serde_json::to_value(machine).unwrap_or_default(),
+        machine: serde_json::to_value(machine.with_guest_of(all.iter().copied()))
+            .unwrap_or_default(),
         plan: serde_json::to_value(&plan.common).unwrap_or_default(),
         seed: plan.common.experiment.seed,
     }
