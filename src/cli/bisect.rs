@@ -192,9 +192,7 @@ pub fn run(args: Args, global: &GlobalArgs) -> anyhow::Result<Exit> {
             Ok(exit(&report))
         }
         Err(ExperimentError::Interrupted) => {
-            eprintln!(
-                "interrupted; what was measured is kept: `perfblame bisect --resume` goes on"
-            );
+            eprintln!("{}", progress.resumable("bisect"));
             Ok(Exit::Interrupted)
         }
         Err(error) => Err(error.into()),

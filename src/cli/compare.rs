@@ -113,9 +113,7 @@ pub fn run(args: Args, global: &GlobalArgs) -> anyhow::Result<Exit> {
             Ok(exit(&report))
         }
         Err(ExperimentError::Interrupted) => {
-            eprintln!(
-                "interrupted; what was measured is kept: `perfblame history` shows the id to --resume"
-            );
+            eprintln!("{}", progress.resumable("compare …"));
             Ok(Exit::Interrupted)
         }
         Err(error) => Err(error.into()),

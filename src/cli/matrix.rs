@@ -7,8 +7,10 @@ use anyhow::{Context as _, bail};
 use crate::build::Reuse;
 use crate::executor::{Cancel, Supervisor};
 use crate::experiment::ExperimentError;
-use crate::experiment::matrix::{MatrixPlan, MatrixRequest, MatrixSurroundings, matrix};
-use crate::plan::{Layer, PlanSources, set_flag};
+use crate::experiment::matrix::{
+    MatrixPlan, MatrixRequest, MatrixSurroundings, Resume, matrix, reboot,
+};
+use crate::plan::{Layer, Plan, PlanSources, set_flag};
 use crate::repo::Repository;
 use crate::report::matrix::text;
 use crate::store::Store;
@@ -52,8 +54,9 @@ pub struct Args {
     /// Builds anew what was built before
     #[arg(long)]
     rebuild: bool,
-    /// Goes on with an interrupted matrix, or adds data points to one
-    #[arg(long, value_name = "ID")]
+    /// Goes on with an interrupted matrix, or adds data points to one; without an ID with the newest
+    /// that is not done
+    #[arg(long, value_name = "ID", num_args = 0..=1, default_missing_value = "")]
     resume: Option<String>,
 }
 
@@ -74,7 +77,7 @@ Example of a plan, with Debian's redis-server:
   perfblame stats perfblame-matrix/raw.csv --compare THP --within pattern,metric --value value
 
 Exit codes: 0 done (cells that failed are told in the tables), 2 could not be carried out or no cell
-could be measured, 130 interrupted.";
+could be measured, 130 interrupted, or the next trial is of another kernel: --resume goes on.";
 
 /// Runs the matrix, and prints its tables.
 pub fn run(args: Args, global: &GlobalArgs) -> anyhow::Result<Exit> {
@@ -111,8 +114,11 @@ pub fn run(args: Args, global: &GlobalArgs) -> anyhow::Result<Exit> {
             true => Reuse::Nothing,
             false => Reuse::Artifacts,
         },
-        out: args.out,
-        resume: args.resume,
+        out: args.out.clone(),
+        resume: args.resume.map(|id| match id.is_empty() {
+            true => Resume::Newest,
+            false => Resume::Id(id),
+        }),
     };
     let surroundings = MatrixSurroundings {
         repository: repository.as_ref(),
@@ -142,13 +148,38 @@ pub fn run(args: Args, global: &GlobalArgs) -> anyhow::Result<Exit> {
             Ok(Exit::Ok)
         }
         Err(ExperimentError::Interrupted) => {
-            eprintln!(
-                "interrupted; what was measured is kept: `perfblame history --store {}` shows the id to --resume",
-                store_dir.display()
-            );
+            let store = match &args.store {
+                Some(dir) => format!(" --store {}", dir.display()),
+                None => String::new(),
+            };
+            let command = format!("matrix {}{store}", args.plan.display());
+            eprintln!("{}", progress.resumable(&command));
+            Ok(Exit::Interrupted)
+        }
+        Err(error @ ExperimentError::OtherKernel { .. }) => {
+            other_kernel(&error, &request.plan.common)?;
             Ok(Exit::Interrupted)
         }
         Err(error) => Err(error.into()),
+    }
+}
+
+/// The next trial is of another kernel: reboots, where the plan says how.
+fn other_kernel(error: &ExperimentError, plan: &Plan) -> anyhow::Result<()> {
+    let ExperimentError::OtherKernel { release, .. } = error else {
+        return Ok(());
+    };
+    match plan.reboot {
+        Some(_) => {
+            eprintln!("{error}: rebooting; `perfblame matrix --resume` goes on");
+            Ok(reboot(plan, release)?)
+        }
+        None => {
+            eprintln!(
+                "{error}: boot it, and `perfblame matrix --resume` goes on ([reboot] command could boot it)"
+            );
+            Ok(())
+        }
     }
 }
 

@@ -13,6 +13,7 @@ pub struct Terminal {
     bar: ProgressBar,
     quiet: bool,
     blocks_told: u32,
+    id: Option<String>,
 }
 
 impl Terminal {
@@ -22,7 +23,16 @@ impl Terminal {
             bar: ProgressBar::hidden(),
             quiet,
             blocks_told: 0,
+            id: None,
         }
+    }
+
+    /// How an interrupted experiment of this kind is gone on with.
+    pub fn resumable(&self, command: &str) -> String {
+        let id = self.id.as_deref().unwrap_or("ID");
+        format!(
+            "interrupted; what was measured is kept: `perfblame {command} --resume {id}` goes on"
+        )
     }
 
     /// Restores settings of the machine that a killed run, or a trial that was just interrupted, left
@@ -54,6 +64,10 @@ impl Terminal {
 impl Progress for Terminal {
     fn note(&mut self, text: &str) {
         self.line(text);
+    }
+
+    fn began(&mut self, id: &str) {
+        self.id = Some(id.to_owned());
     }
 
     fn trials(&mut self, all: usize, done: usize) {

@@ -87,6 +87,7 @@ pub fn compare(
         })?,
     };
     let id = running.id.clone();
+    progress.began(&id);
     let outcome = (|| {
         let sides = [
             ("base", request.base.as_str(), base),

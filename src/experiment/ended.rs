@@ -24,7 +24,9 @@ pub fn ended<R: Serialize>(
             let text = error.to_string();
             Finish {
                 state: match error {
-                    ExperimentError::Interrupted => ExperimentState::Interrupted,
+                    ExperimentError::Interrupted | ExperimentError::OtherKernel { .. } => {
+                        ExperimentState::Interrupted
+                    }
                     _ => ExperimentState::Failed,
                 },
                 summary: text.lines().next().unwrap_or_default().to_owned(),

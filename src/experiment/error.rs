@@ -86,6 +86,37 @@ pub enum ExperimentError {
     /// A limit that the user set was reached; the search says what it knows.
     #[error("the budget of {0} is spent")]
     Budget(&'static str),
+    /// The next trial is of another kernel, and this machine has to be rebooted into it.
+    #[error("the next trial is of the kernel {release}, and {running} runs")]
+    OtherKernel {
+        /// The release that is wanted.
+        release: String,
+        /// The one that runs.
+        running: String,
+    },
+    /// A reboot that has been tried.
+    #[error(
+        "this machine was rebooted twice for the kernel {wanted} (`{command}`), and still runs {running}: \
+         is it installed, and does the command choose it? Then `matrix --resume {id}` tries again"
+    )]
+    RebootLoop {
+        /// The experiment.
+        id: String,
+        /// The release that is wanted.
+        wanted: String,
+        /// The one that runs.
+        running: String,
+        /// The plan's command.
+        command: String,
+    },
+    /// The command that reboots.
+    #[error("`{command}` (reboot.command): {reason}")]
+    Reboot {
+        /// The command.
+        command: String,
+        /// What went wrong.
+        reason: String,
+    },
     /// The user wished to stop.
     #[error("interrupted")]
     Interrupted,

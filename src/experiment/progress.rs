@@ -7,6 +7,9 @@ pub trait Progress {
     /// A step that is worth a line of its own: what is built, from which cache, what is retried.
     fn note(&mut self, _text: &str) {}
 
+    /// The experiment has begun, or goes on; its id in the store.
+    fn began(&mut self, _id: &str) {}
+
     /// Trials begin: how many there are, and how many of them were done earlier.
     fn trials(&mut self, _all: usize, _done: usize) {}
 

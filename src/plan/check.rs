@@ -116,6 +116,10 @@ fn kernels(plan: &Plan) -> Option<Fault> {
             "the subject is a kernel, and that is what the guest boots: leave this out",
         );
     }
+    // Levels of a matrix may name it, and each of its cells is looked at.
+    if plan.guest.is_some() && !plan.boots_guest() && plan.matrix.is_none() {
+        return fault("guest.kernel", super::guest::NO_KERNEL);
+    }
     let release = plan
         .host
         .as_ref()

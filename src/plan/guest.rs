@@ -41,6 +41,9 @@ pub struct Guest {
     pub boot_timeout: Length,
 }
 
+/// What is said of a guest that has nothing to boot.
+pub const NO_KERNEL: &str = "a guest needs a kernel: name a bzImage here, or let the subject be one (subject.kind = \"kernel\")";
+
 /// The largest shift that QEMU takes.
 pub const MAX_ICOUNT: u8 = 10;
 

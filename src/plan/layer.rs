@@ -42,20 +42,30 @@ impl Layer {
     /// The offset at which a dotted key stands, if it stands in this layer.
     pub fn find_key(&self, key: &str) -> Option<usize> {
         let document = DeTable::parse(&self.text).ok()?;
-        let mut table = document.get_ref();
-        let mut span = None;
-        let mut parts = key.split('.').peekable();
-        while let Some(part) = parts.next() {
-            let (name, value) = table.iter().find(|(name, _)| name.get_ref() == part)?;
-            span = Some(name.span());
-            match (value.get_ref(), parts.peek()) {
-                (DeValue::Table(below), Some(_)) => table = below,
-                (_, None) => break,
-                // Deeper than the text goes (an element of a list): the list's line serves.
-                _ => break,
-            }
+        let mut parts = key.split('.');
+        let (name, value) = document.get_ref().iter().find({
+            let first = parts.next()?;
+            move |(name, _)| name.get_ref() == first
+        })?;
+        let mut start = name.span().start;
+        let mut place = value;
+        for part in parts {
+            let below = match place.get_ref() {
+                DeValue::Table(table) => {
+                    let (name, value) = table.iter().find(|(name, _)| name.get_ref() == part)?;
+                    Some((name.span().start, value))
+                }
+                DeValue::Array(list) => {
+                    let element = part.parse().ok().and_then(|at: usize| list.get(at));
+                    element.map(|value| (value.span().start, value))
+                }
+                _ => None,
+            };
+            // Deeper than the text goes: the line above serves.
+            let Some((at, value)) = below else { break };
+            (start, place) = (at, value);
         }
-        span.map(|span| span.start)
+        Some(start)
     }
 
     /// The line of an offset, where lines mean something to the user.
@@ -248,8 +258,17 @@ mod tests {
 
     #[test]
     fn a_key_is_found_in_sections_and_inline_tables() {
-        let layer = layer("[experiment]\nblocks = 8\n\n[server]\nready = { probe = 'ping' }\n");
+        let layer = layer(
+            "[experiment]\nblocks = 8\n\n[server]\nready = { probe = 'ping' }\n\
+             [[matrix.axis]]\nname = 'a'\nlevel = [\n  { name = '1' },\n  { name = '2', set.load.clients = 'x' },\n]\n",
+        );
         let line_of_key = |key| layer.line_at(layer.find_key(key)?);
+        assert_eq!(line_of_key("matrix.axis.0.level.0.name"), Some(9));
+        assert_eq!(
+            line_of_key("matrix.axis.0.level.1.set.load.clients"),
+            Some(10)
+        );
+        assert_eq!(line_of_key("matrix.axis.0.level.7.name"), Some(8));
         assert_eq!(line_of_key("experiment.blocks"), Some(2));
         assert_eq!(line_of_key("server.ready.probe"), Some(5));
         assert_eq!(line_of_key("windows.measure"), None);

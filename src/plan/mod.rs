@@ -27,7 +27,7 @@ pub use command_line::{CommandLine, Placeholders, UnknownPlaceholder};
 pub use cpus::CpuList;
 pub use duration::Length;
 pub use error::PlanError;
-pub use guest::{Accel, Guest, Swap};
+pub use guest::{Accel, Guest, NO_KERNEL, Swap};
 pub use host::{Host, Reboot};
 pub use judging::{Direction, Judging, MetricDescription};
 pub use kernel::is_inline_fragment;

@@ -76,6 +76,7 @@ pub fn bisect(
         progress.note(note);
     }
     let id = running.id.clone();
+    progress.began(&id);
     let outcome = search(
         (&request, &ends, &id),
         Reach::Limits(reuse),

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant, SystemTime};
 use crate::plan::Plan;
 use crate::profile::Profile;
 use crate::store::{NewTrial, StoredTrial, TrialState};
-use crate::trial::{FailureKind, TrialEnd, TrialResult};
+use crate::trial::{FailureKind, TrialEnd, TrialFailure, TrialResult};
 
 use super::super::attempt::{Attempt, LocalRunner, read_profile, stored_end};
 use super::super::error::ExperimentError;
@@ -13,6 +13,7 @@ use super::super::progress::Progress;
 use super::super::schedule::{Slot, slots};
 use super::super::workspace::Workspace;
 use super::cells::ReadyCell;
+use super::host_kernel::{other_release, running_release, was_rebooted};
 use super::request::{MatrixRequest, MatrixSurroundings};
 
 /// What came of a cell.
@@ -26,6 +27,23 @@ pub struct CellPoints {
     pub failure: Option<String>,
 }
 
+/// What came of the cells.
+pub enum Series {
+    /// All that can be measured is.
+    Done(Vec<CellPoints>),
+    /// The next trial is of another kernel than the one that runs.
+    OtherKernel(NextKernel),
+}
+
+/// A kernel that this machine has to be rebooted into.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NextKernel {
+    /// The release that is wanted.
+    pub release: String,
+    /// The one that runs.
+    pub running: String,
+}
+
 /// Measures what is still to be measured. A cell that fails as often as it may gets no more points.
 pub fn measure(
     request: &MatrixRequest,
@@ -33,11 +51,11 @@ pub fn measure(
     surroundings: &MatrixSurroundings<'_>,
     experiment: &str,
     progress: &mut dyn Progress,
-) -> Result<Vec<CellPoints>, ExperimentError> {
+) -> Result<Series, ExperimentError> {
     let root = surroundings.store.directory().join("run");
     let workspace =
         Workspace::new(&root).map_err(|source| ExperimentError::File { path: root, source })?;
-    let mut series = Series {
+    let mut bench = Bench {
         surroundings,
         experiment,
         workspace: &workspace,
@@ -50,6 +68,8 @@ pub fn measure(
     let kept = |slot: &Slot| find(&stored, slot, &request.plan.cells[slot.arm].name);
     let done = schedule.iter().filter(|slot| kept(slot).is_some()).count();
     progress.trials(schedule.len(), done);
+    tell_surplus(&stored, request, progress);
+    let running = running_release();
 
     let mut points: Vec<CellPoints> = cells
         .iter()
@@ -58,9 +78,24 @@ pub fn measure(
             ..CellPoints::default()
         })
         .collect();
+    if was_rebooted(&surroundings.store.events(experiment)?) {
+        // Who goes on by hand may have mended what failed; a machine that reboots itself has not.
+        for (point, cell) in points.iter_mut().zip(&request.plan.cells) {
+            point.failure = point
+                .failure
+                .take()
+                .or_else(|| failed_for_good(&stored, &cell.name));
+        }
+    }
     let started = Instant::now();
     let mut measured = 0;
+    let mut next: Option<(u32, NextKernel)> = None;
     for (at, slot) in schedule.iter().enumerate() {
+        // Each block is whole before the next: that of the running kernel first, then the others'.
+        if let Some((_, next)) = next.take_if(|(block, _)| *block < slot.block) {
+            progress.finished();
+            return Ok(Series::OtherKernel(next));
+        }
         let point = &mut points[slot.arm];
         if let Some(trial) = kept(slot) {
             let result = serde_json::from_value(trial.result.clone()).map_err(|error| {
@@ -80,15 +115,23 @@ pub fn measure(
         let (Ok(cell), None) = (&cells[slot.arm], &point.failure) else {
             continue;
         };
+        if let Some(release) = other_release(&cell.planned.plan, &running) {
+            next.get_or_insert_with(|| {
+                let running = running.clone();
+                let release = release.to_owned();
+                (slot.block, NextKernel { release, running })
+            });
+            continue;
+        }
         progress.trial(slot.block, &cell.planned.name);
-        match series.point(cell, slot, progress)? {
+        match bench.point(cell, slot, progress)? {
             Ok((result, profile)) => {
                 point.results.push(*result);
                 point.profiles.push(profile);
             }
             Err(reason) => {
                 progress.note(&format!("{} failed: {reason}", cell.planned.name));
-                point.failure = Some(reason);
+                point.failure = Some(in_short(&reason));
             }
         }
         measured += 1;
@@ -99,7 +142,50 @@ pub fn measure(
         progress.trial_done(started.elapsed() / measured * left as u32);
     }
     progress.finished();
-    Ok(points)
+    Ok(match next {
+        Some((_, next)) => Series::OtherKernel(next),
+        None => Series::Done(points),
+    })
+}
+
+/// Says so where more was measured earlier than the plan has now.
+fn tell_surplus(stored: &[StoredTrial], request: &MatrixRequest, progress: &mut dyn Progress) {
+    let points = request.plan.spec.points;
+    let complete = stored
+        .iter()
+        .filter(|trial| trial.state == TrialState::Complete);
+    let most = complete.map(|trial| trial.block + 1).max().unwrap_or(0);
+    if most > points {
+        progress.note(&format!(
+            "{most} data points a cell were measured earlier, and the plan has {points}: the others stay in the store, and are not in the tables"
+        ));
+    }
+}
+
+/// Why a cell's last trial failed, where nothing was measured in its place since.
+fn failed_for_good(stored: &[StoredTrial], cell: &str) -> Option<String> {
+    let of_cell: Vec<&StoredTrial> = stored.iter().filter(|trial| trial.arm == cell).collect();
+    let last = of_cell
+        .last()
+        .filter(|trial| trial.state == TrialState::Failed)?;
+    let failure: TrialFailure = serde_json::from_value(last.result.clone()).ok()?;
+    Some(in_short(&failure.message))
+}
+
+/// A failure without the output that is quoted after it: that was shown when it happened.
+fn in_short(message: &str) -> String {
+    let mut lines = message.lines();
+    let first = lines.next().unwrap_or_default();
+    if lines.next().is_none() {
+        return first.to_owned();
+    }
+    let quoted = [
+        "; its last output:",
+        "; the server's last output:",
+        "; its console ends:",
+    ];
+    let short = quoted.iter().find_map(|mark| first.strip_suffix(mark));
+    short.unwrap_or(first).trim_end_matches(':').to_owned()
 }
 
 fn find<'s>(stored: &'s [StoredTrial], slot: &Slot, cell: &str) -> Option<&'s StoredTrial> {
@@ -119,7 +205,7 @@ pub fn is_sampled(plan: &Plan) -> bool {
 /// A data point.
 type Point = (Box<TrialResult>, Option<Profile>);
 
-struct Series<'a> {
+struct Bench<'a> {
     surroundings: &'a MatrixSurroundings<'a>,
     experiment: &'a str,
     workspace: &'a Workspace,
@@ -127,7 +213,7 @@ struct Series<'a> {
     number: usize,
 }
 
-impl Series<'_> {
+impl Bench<'_> {
     /// One data point, tried as often as it may be.
     fn point(
         &mut self,
@@ -162,7 +248,8 @@ impl Series<'_> {
             }
             progress.note(&format!(
                 "a trial of {} failed and is tried again: {}",
-                cell.planned.name, failure.message
+                cell.planned.name,
+                in_short(&failure.message)
             ));
             std::thread::sleep(Duration::from_millis(200));
         }
@@ -192,5 +279,29 @@ impl Series<'_> {
             },
         )?;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::in_short;
+
+    #[test]
+    fn a_failure_in_short_leaves_the_output_out() {
+        for (message, short) in [
+            ("one line: with a colon", "one line: with a colon"),
+            (
+                "`x` exited with code 1; its last output:\n  Traceback",
+                "`x` exited with code 1",
+            ),
+            (
+                "the guest hung (3m); its console ends:\n  x\n  y",
+                "the guest hung (3m)",
+            ),
+            ("it said:\nx", "it said"),
+            ("", ""),
+        ] {
+            assert_eq!(in_short(message), short);
+        }
     }
 }

@@ -4,11 +4,12 @@ use std::path::PathBuf;
 
 use crate::build::Reuse;
 use crate::executor::{Cancel, Supervisor};
-use crate::plan::{Cell, MatrixSpec, Plan, PlanError, PlanSources, SubjectKind};
+use crate::plan::{Cell, MatrixSpec, NO_KERNEL, Plan, PlanError, PlanSources, SubjectKind};
 use crate::repo::Repository;
 use crate::store::Store;
 
 use super::super::error::ExperimentError;
+use super::levels::{located, overlay};
 
 /// A matrix with the plan of each cell.
 #[derive(Debug, Clone)]
@@ -47,7 +48,13 @@ impl MatrixPlan {
         let read = |cell: Cell| {
             let name = spec.name(&cell);
             let plan = sources.read_under(overlay(&spec, &cell, &common));
-            let plan = plan.map_err(|source| in_cell(&name, source))?;
+            let plan = plan.and_then(with_kernel).map_err(|source| {
+                let source = located(source, sources, &spec, &cell);
+                ExperimentError::Cell {
+                    cell: name.clone(),
+                    source,
+                }
+            })?;
             let named = spec
                 .levels(&cell)
                 .find_map(|(_, level)| level.revision.clone());
@@ -73,41 +80,26 @@ impl MatrixPlan {
     }
 }
 
-fn in_cell(cell: &str, source: PlanError) -> ExperimentError {
-    ExperimentError::Cell {
-        cell: cell.to_owned(),
-        source,
+/// A cell that has a guest has a kernel for it.
+fn with_kernel(plan: Plan) -> Result<Plan, PlanError> {
+    match plan.guest.is_some() && !plan.boots_guest() {
+        false => Ok(plan),
+        true => Err(PlanError::Invalid {
+            layer: "plan".to_owned(),
+            line: None,
+            key: "guest.kernel".to_owned(),
+            message: NO_KERNEL.to_owned(),
+        }),
     }
 }
 
-/// What a cell's levels say, as a layer of the plan.
-fn overlay(spec: &MatrixSpec, cell: &Cell, common: &Plan) -> toml::Table {
-    let mut top = toml::Table::new();
-    let workload = match common.server {
-        Some(_) => "server",
-        None => "command",
-    };
-    let table = |pairs: &std::collections::BTreeMap<String, String>| -> toml::Table {
-        let pairs = pairs.iter();
-        pairs
-            .map(|(name, value)| (name.clone(), toml::Value::String(value.clone())))
-            .collect()
-    };
-    for (_, level) in spec.levels(cell) {
-        crate::plan::overlay(&mut top, level.set.clone());
-        let mut below = |path: &[&str], pairs: toml::Table| {
-            if pairs.is_empty() {
-                return;
-            }
-            let nested = path.iter().rev().fold(pairs, |inner, key| {
-                toml::Table::from_iter([((*key).to_owned(), toml::Value::Table(inner))])
-            });
-            crate::plan::overlay(&mut top, nested);
-        };
-        below(&["settings"], table(&level.settings));
-        below(&[workload, "env"], table(&level.env));
-    }
-    top
+/// Which interrupted matrix to go on with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Resume {
+    /// The newest of those that are not done.
+    Newest,
+    /// The one whose id begins so.
+    Id(String),
 }
 
 /// What is to be run, and where the results go.
@@ -120,7 +112,7 @@ pub struct MatrixRequest {
     /// Where the tables are written.
     pub out: PathBuf,
     /// An interrupted matrix to go on with.
-    pub resume: Option<String>,
+    pub resume: Option<Resume>,
 }
 
 /// Who and where.

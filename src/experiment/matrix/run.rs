@@ -2,15 +2,16 @@
 
 use crate::plan::Plan;
 use crate::report::matrix::{MatrixReport, write_matrix};
-use crate::store::{Experiment, ExperimentState, NewExperiment};
+use crate::store::{Experiment, ExperimentState, NewExperiment, Store};
 use crate::trial::Machine;
 
 use super::super::ended::ended;
 use super::super::error::ExperimentError;
 use super::super::progress::Progress;
 use super::cells::ready;
-use super::points::measure;
-use super::request::{MatrixRequest, MatrixSurroundings};
+use super::host_kernel::note_reboot;
+use super::points::{NextKernel, Series, measure};
+use super::request::{MatrixRequest, MatrixSurroundings, Resume};
 use super::summary::{profiles, summarise};
 
 /// Runs every cell as often as the plan says, and writes `raw.csv` and the tables.
@@ -23,9 +24,13 @@ pub fn matrix(
     let machine = Machine::read();
     let plan = serde_json::to_value(&request.plan.common).unwrap_or_default();
     let running = match &request.resume {
-        Some(id) => {
-            check_same(&store.experiment(id)?, &request.plan.common)?;
-            store.resume(id)?
+        Some(resume) => {
+            let stored = match resume {
+                Resume::Id(id) => store.experiment(id)?,
+                Resume::Newest => newest(store)?,
+            };
+            check_same(&stored, &request.plan.common)?;
+            store.resume(&stored.id)?
         }
         None => store.begin(&NewExperiment {
             kind: KIND.to_owned(),
@@ -37,17 +42,62 @@ pub fn matrix(
         })?,
     };
     let id = running.id.clone();
+    progress.began(&id);
     let outcome = (|| {
         let cells = ready(request, surroundings, progress)?;
-        let points = measure(request, &cells, surroundings, &id, progress)?;
+        let points = match measure(request, &cells, surroundings, &id, progress)? {
+            Series::Done(points) => points,
+            Series::OtherKernel(next) => return Ok(Err(next)),
+        };
         let report = summarise(request, &cells, &points, &machine, &id);
         let stacks = profiles(&report.cells, &points);
         write_matrix(&request.out, &report, &stacks)?;
-        Ok(report)
+        Ok(Ok(report))
     })();
+    let outcome = outcome.and_then(|measured| to_reboot(measured, request, store, &id));
     let finish = ended(&outcome, |report| (ExperimentState::Done, summary(report)));
     store.finish(running, &finish)?;
     outcome
+}
+
+/// Notes the reboot that comes next, before it comes.
+fn to_reboot(
+    measured: Result<MatrixReport, NextKernel>,
+    request: &MatrixRequest,
+    store: &Store,
+    id: &str,
+) -> Result<MatrixReport, ExperimentError> {
+    let next = match measured {
+        Ok(report) => return Ok(report),
+        Err(next) => next,
+    };
+    if let Some(reboot) = &request.plan.common.reboot {
+        let command = shell_words::join(&reboot.command.0);
+        note_reboot(store, id, (&next.running, &next.release), &command)?;
+    }
+    Err(ExperimentError::OtherKernel {
+        release: next.release,
+        running: next.running,
+    })
+}
+
+/// The newest matrix that is not done and that nobody works on.
+fn newest(store: &Store) -> Result<Experiment, ExperimentError> {
+    let is_left = |experiment: &Experiment| {
+        let state = experiment.state;
+        experiment.kind == KIND
+            && matches!(
+                state,
+                ExperimentState::Interrupted | ExperimentState::Failed
+            )
+    };
+    let found = store.experiments()?.into_iter().find(is_left);
+    found.ok_or_else(|| {
+        let directory = store.directory().display();
+        ExperimentError::Ends(format!(
+            "{directory} has no matrix that is not done: nothing to resume"
+        ))
+    })
 }
 
 const KIND: &str = "matrix";
