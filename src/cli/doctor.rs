@@ -1,14 +1,17 @@
 //! `perfblame doctor`: what this machine can and cannot measure.
 
 use std::fmt::Write;
+use std::path::PathBuf;
 
 use crate::build::{KernelTool, missing_kernel_tools};
 use crate::plan::Cpus;
 use crate::report::plain;
 use crate::sample::Availability;
+use crate::trial::settings::left_over;
 use crate::trial::{Advice, Machine, Topology, advice};
 
 use super::Exit;
+use super::guests::Guests;
 
 /// Says what this machine can and cannot measure, why, and what mends it
 #[derive(Debug, clap::Args)]
@@ -16,6 +19,23 @@ pub struct Args {
     /// As JSON
     #[arg(long)]
     json: bool,
+    /// A kernel to try KVM with, in place of one of this machine's own
+    #[arg(long, value_name = "BZIMAGE")]
+    kernel: Option<PathBuf>,
+}
+
+/// Settings that a killed run left changed.
+fn settings_left_over() -> Option<Advice> {
+    let left = left_over()?;
+    Some(Advice {
+        about: format!("settings left changed: {}", left.names.join(", ")),
+        effect: format!(
+            "a run that was killed could not restore them ({})",
+            left.path.display()
+        ),
+        mend: "perfblame compare, bisect and matrix restore them first thing; a reboot does too"
+            .to_owned(),
+    })
 }
 
 /// What is to be installed before a kernel can be a subject.
@@ -53,6 +73,9 @@ pub fn run(args: Args) -> anyhow::Result<Exit> {
     found.extend(advice(&machine));
     let lacking = missing_kernel_tools();
     found.extend(for_kernels(&lacking));
+    found.extend(settings_left_over());
+    let guests = Guests::look(args.kernel.as_deref());
+    found.extend(guests.advice());
     if args.json {
         let json = serde_json::json!({
             "machine": machine,
@@ -65,6 +88,7 @@ pub fn run(args: Args) -> anyhow::Result<Exit> {
             "placement": placement.as_ref().ok().map(|cpus| {
                 serde_json::json!({"subject": cpus.subject, "load": cpus.load})
             }),
+            "guests": guests.json(),
             "findings": found,
         });
         println!("{}", serde_json::to_string_pretty(&json)?);
@@ -110,6 +134,7 @@ pub fn run(args: Args) -> anyhow::Result<Exit> {
         )?,
         Err(error) => line("CPUs", error)?,
     }
+    line("guests", &guests.in_words())?;
     for advice in found {
         write!(
             text,

@@ -11,6 +11,7 @@ mod flamegraph;
 mod folded_file;
 mod global;
 mod guard;
+mod guests;
 mod history;
 mod load;
 mod matrix;

@@ -278,3 +278,123 @@ fn plain(text: &str) -> String {
     }
     plain
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn recorded(name: &str) -> Console {
+        let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/recorded/guest");
+        let text = std::fs::read(dir.join(name)).unwrap();
+        assert!(!text.is_empty());
+        Console::parse(&text)
+    }
+
+    #[test]
+    fn recorded_consoles_are_understood() {
+        for (name, ending, fault, said) in [
+            (
+                "panic.txt",
+                Ending::Itself,
+                Fault::Boot,
+                "panicked: VFS: Unable to mount root fs",
+            ),
+            (
+                "hangs-in-firmware.txt",
+                Ending::NotBooted,
+                Fault::Boot,
+                "it stands at \"Booting from ROM...\"",
+            ),
+            (
+                "cannot-mount.txt",
+                Ending::Itself,
+                Fault::Setup,
+                "cannot mount the host's root",
+            ),
+            (
+                "out-of-memory.txt",
+                Ending::Itself,
+                Fault::Run,
+                "ran out of memory, and its kernel killed python3",
+            ),
+        ] {
+            let console = recorded(name);
+            let (found, what) = console.diagnose(ending);
+            assert_eq!(found, fault, "{name}: {what}");
+            assert!(what.contains(said), "{name}: {what}");
+            let tail = console.tail();
+            assert!(
+                !tail.contains('\u{1b}') && tail.lines().count() <= SHOWN_LINES,
+                "{tail}"
+            );
+        }
+        let booted = recorded("out-of-memory.txt");
+        assert!(booted.has_started() && booted.shows_kernel());
+        assert_eq!(booted.release(), Some("6.1.192"));
+        assert!(!recorded("hangs-in-firmware.txt").shows_kernel());
+    }
+
+    #[test]
+    fn what_happened_is_told_in_words() {
+        let booted =
+            "Linux version 6.1.0\nperfblame-guest: kernel 6.1.0\nperfblame-guest: started\n";
+        for (text, ending, fault, said) in [
+            ("", Ending::NotBooted, Fault::Boot, "it printed nothing"),
+            (
+                "Linux version 6.1.0\nclocksource: x\n",
+                Ending::NotBooted,
+                Fault::Boot,
+                "never reached the trial",
+            ),
+            (booted, Ending::NotDone, Fault::Run, "the guest hung"),
+            (
+                &format!(
+                    "{booted}[   61.2] watchdog: BUG: soft lockup - CPU#0 stuck for 22s! [redis:7]\n"
+                ),
+                Ending::NotDone,
+                Fault::Run,
+                "its kernel says: watchdog: BUG: soft lockup",
+            ),
+            (
+                &format!("{booted}[    9.1] BUG: unable to handle page fault for address: 0\n"),
+                Ending::Itself,
+                Fault::Run,
+                "met a fault of its own: BUG: unable to handle page fault",
+            ),
+            (
+                &format!(
+                    "{booted}[    9.1] Kernel panic - not syncing: System is deadlocked on memory\n"
+                ),
+                Ending::Itself,
+                Fault::Run,
+                "raise guest.memory",
+            ),
+            (
+                &format!("{booted}perfblame-guest: ended 101\n"),
+                Ending::Itself,
+                Fault::Run,
+                "ended with code 101",
+            ),
+            (
+                "perfblame-guest: failed: guest.swap: this kernel has no zram (CONFIG_ZRAM)\n",
+                Ending::Itself,
+                Fault::Setup,
+                "no zram",
+            ),
+            (booted, Ending::Itself, Fault::Run, "ended by itself"),
+        ] {
+            let (found, what) = Console::parse(text.as_bytes()).diagnose(ending);
+            assert_eq!(found, fault, "{text}: {what}");
+            assert!(what.contains(said), "{text}: {what}");
+        }
+    }
+
+    #[test]
+    fn the_last_thing_said_counts() {
+        let text = "perfblame-guest: swapped 3\nnoise perfblame-guest: swapped 256\r\nperfblame-guest: ended 0\n";
+        let console = Console::parse(text.as_bytes());
+        assert_eq!(console.swapped_out_bytes(), Some(1 << 20));
+        assert_eq!(console.out_of_memory(), None);
+        assert_eq!(Console::parse(b"").tail(), "  (nothing)");
+    }
+}

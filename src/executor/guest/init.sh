@@ -17,7 +17,7 @@ exec </dev/null >/dev/console 2>&1
 
 has() { $b grep -qw "$1" /proc/filesystems; }
 has 9p || fail "this kernel cannot reach the host's files: it needs CONFIG_NET_9P_VIRTIO, CONFIG_9P_FS and CONFIG_VIRTIO_PCI, built in"
-share() { $b mount -t 9p -o "trans=virtio,version=9p2000.L,msize=524288,$3" "$1" "$2"; }
+share() { $b mount -t 9p -o "trans=virtio,version=9p2000.L,msize=512000,$3" "$1" "$2"; }
 share perfblame-root /host ro,cache=loose || fail "cannot mount the host's root (CONFIG_NET_9P_VIRTIO, CONFIG_VIRTIO_PCI)"
 
 # The host's root under a layer of memory; without overlayfs, its directories in a root of memory.

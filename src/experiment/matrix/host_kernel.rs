@@ -11,6 +11,8 @@ const RELEASE: &str = "PERFBLAME_KERNEL_RELEASE";
 const REBOOT: &str = "reboot";
 /// Kind of the stored event that says that one was refused.
 const REFUSED: &str = "reboot-refused";
+/// Kind of the stored event that says that a chain of reboots is over.
+const STOPPED: &str = "reboots-over";
 /// How often the same reboot is tried.
 const TRIES: usize = 2;
 
@@ -57,6 +59,14 @@ pub fn note_reboot(
         });
     }
     Ok(store.put_event(experiment, REBOOT, &body)?)
+}
+
+/// Notes that a chain of reboots is over: whoever goes on does so by hand.
+pub fn note_stop(store: &Store, experiment: &str) -> Result<(), ExperimentError> {
+    match was_rebooted(&store.events(experiment)?) {
+        true => Ok(store.put_event(experiment, STOPPED, &serde_json::Value::Null)?),
+        false => Ok(()),
+    }
 }
 
 /// How often the same reboot was asked for of late.

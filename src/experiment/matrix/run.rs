@@ -9,7 +9,7 @@ use super::super::ended::ended;
 use super::super::error::ExperimentError;
 use super::super::progress::Progress;
 use super::cells::ready;
-use super::host_kernel::note_reboot;
+use super::host_kernel::{note_reboot, note_stop};
 use super::points::{NextKernel, Series, measure};
 use super::request::{MatrixRequest, MatrixSurroundings, Resume};
 use super::summary::{profiles, summarise};
@@ -55,6 +55,9 @@ pub fn matrix(
         Ok(Ok(report))
     })();
     let outcome = outcome.and_then(|measured| to_reboot(measured, request, store, &id));
+    if !matches!(outcome, Err(ExperimentError::OtherKernel { .. })) {
+        note_stop(store, &id)?;
+    }
     let finish = ended(&outcome, |report| (ExperimentState::Done, summary(report)));
     store.finish(running, &finish)?;
     outcome

@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 use crate::executor::Cancel;
 use crate::store::FileLock;
 
-use super::SettingError;
 use super::access::{self, Place};
 use super::value;
+use super::{LeftOver, SettingError};
 
 /// Names a directory for the journal in place of `/run/perfblame`.
 const STATE_DIR: &str = "PERFBLAME_STATE_DIR";
@@ -186,6 +186,19 @@ impl Journal {
         file.sync_all()?;
         std::fs::rename(&part, &self.path)
     }
+}
+
+/// What a killed process left; none where there is nothing, or where its process lives.
+pub fn peek() -> Option<LeftOver> {
+    peek_in(&state_dir())
+}
+
+fn peek_in(dir: &Path) -> Option<LeftOver> {
+    let path = dir.join(JOURNAL);
+    let changes: Vec<Change> = serde_json::from_slice(&std::fs::read(&path).ok()?).ok()?;
+    let names: Vec<String> = changes.into_iter().map(|change| change.name).collect();
+    let is_left = !names.is_empty() && !FileLock::is_held(&dir.join(LOCK));
+    is_left.then_some(LeftOver { path, names })
 }
 
 /// Where the journal is: it goes with a reboot, as the settings do.

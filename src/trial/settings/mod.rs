@@ -213,6 +213,20 @@ pub fn recover() -> Result<Vec<String>, SettingError> {
     }
 }
 
+/// What a killed process left changed, and nobody has restored yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftOver {
+    /// The journal.
+    pub path: PathBuf,
+    /// The settings' names.
+    pub names: Vec<String>,
+}
+
+/// Looks for what a killed process left, and changes nothing.
+pub fn left_over() -> Option<LeftOver> {
+    journal::peek()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
