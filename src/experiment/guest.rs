@@ -19,6 +19,8 @@ use super::job::{ProgramFiles, time_limit, trial_job};
 
 /// How much longer everything may take where the guest's code is translated.
 const TRANSLATION_SLOWS: u32 = 10;
+/// A kernel's modules, in the directory of what was built: what `/lib/modules` is on a system.
+const MODULES: &str = "modules";
 /// The trial's directory in the guest: in memory, and short, since Unix sockets live below it.
 const RUN_DIR: &str = "/run/perfblame/run";
 
@@ -27,7 +29,7 @@ pub enum GuestAttempt {
     /// It ran; its trial may have left an outcome.
     Ended {
         /// How it ended.
-        ended: GuestEnded,
+        ended: Box<GuestEnded>,
         /// What it was to do.
         job: Box<TrialJob>,
     },
@@ -56,9 +58,16 @@ pub fn in_guest(
 ) -> Result<GuestAttempt, ExperimentError> {
     let plan = runner.plan;
     let guest = plan.guest.clone().unwrap_or_default();
+    let mut modules = None;
     let (kernel, files) = match (plan.subject.kind, &guest.kernel, files.main) {
         // What is built is the kernel; what runs on it is installed.
-        (SubjectKind::Kernel, _, Some(image)) => (image.to_owned(), ProgramFiles::default()),
+        (SubjectKind::Kernel, _, Some(image)) => {
+            modules = files
+                .dir
+                .map(|dir| dir.join(MODULES))
+                .filter(|dir| dir.is_dir());
+            (image.to_owned(), ProgramFiles::default())
+        }
         (_, Some(kernel), _) => (kernel.clone(), files),
         _ => {
             return Ok(GuestAttempt::Refused(
@@ -102,6 +111,7 @@ pub fn in_guest(
     let trial = GuestTrial {
         guest: &guest,
         kernel: &kernel,
+        modules: modules.as_deref(),
         engine: choice.engine,
         programs: &programs,
         host_cpus: &cpus.host,
@@ -113,14 +123,14 @@ pub fn in_guest(
     match run_guest(runner.supervisor, &trial, runner.cancel) {
         Ok(GuestEnd::Cancelled) => Err(ExperimentError::Interrupted),
         Ok(GuestEnd::Ran(run)) => Ok(GuestAttempt::Ended {
-            ended: ended(
+            ended: Box::new(ended(
                 &run,
                 &guest,
                 &cpus,
                 &programs,
                 &choice,
                 (&image, trial.limit),
-            ),
+            )),
             job: Box::new(job),
         }),
         Err(GuestError::Process(error)) => Err(error.into()),

@@ -108,11 +108,10 @@ impl PlanSources {
     /// The topmost layer that has a key, by name, and the key's line.
     pub fn place_of(&self, key: &str) -> Option<(String, Option<usize>)> {
         let layers = self.layers().ok()?;
-        let found = layers.iter().rev().find_map(|layer| {
+        layers.iter().rev().find_map(|layer| {
             let offset = layer.find_key(key)?;
             Some((layer.name.clone(), layer.line_at(offset)))
-        });
-        found
+        })
     }
 
     fn layers(&self) -> Result<Vec<Layer>, PlanError> {

@@ -31,6 +31,8 @@ pub struct GuestTrial<'a> {
     pub guest: &'a Guest,
     /// The kernel's image.
     pub kernel: &'a Path,
+    /// Its modules: what is to be at `/lib/modules`.
+    pub modules: Option<&'a Path>,
     /// How its code is run.
     pub engine: Engine,
     /// QEMU and busybox.
@@ -113,6 +115,7 @@ pub fn run_guest(
         program: supervisor.program(),
         job: trial.job,
         dir: trial.dir,
+        modules: trial.modules,
         swap: trial.guest.swap,
         subject_cpus: trial.subject_cpus,
         env: &env,

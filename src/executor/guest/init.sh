@@ -56,6 +56,13 @@ $b mkdir -p /root/run/lock /root/run/perfblame
 $b mkdir -p "/root$trial_dir"
 share perfblame-trial "/root$trial_dir" rw,cache=none || fail "cannot mount the trial's directory"
 
+# A kernel's own modules, in the host's root by their path; 9p and its like must be built in.
+if [ -n "$modules" ]; then
+    $b mkdir -p /root/lib/modules
+    $b mount --bind "/root$modules" /root/lib/modules || fail "cannot bind the kernel's modules"
+fi
+module() { [ -z "$modules" ] || $b chroot /root modprobe "$1" 2>/dev/null; }
+
 $b ip link set lo up 2>/dev/null || $b ifconfig lo 127.0.0.1 up || fail "this kernel has no network (CONFIG_NET, CONFIG_INET)"
 $b hostname perfblame-guest
 
@@ -68,12 +75,14 @@ done
 case $swap in
 off) ;;
 zram:*)
+    [ -e /sys/block/zram0/disksize ] || module zram
     [ -e /sys/block/zram0/disksize ] || fail "guest.swap: this kernel has no zram (CONFIG_ZRAM)"
     echo "${swap#*:}" >/sys/block/zram0/disksize || fail "guest.swap: zram refuses ${swap#*:} bytes"
     disk=/dev/zram0
     ;;
 file:*)
     disk=/dev/vda
+    [ -e "$disk" ] || module virtio_blk
     [ -e "$disk" ] || fail "guest.swap: this kernel has no disk to swap to (CONFIG_VIRTIO_BLK)"
     ;;
 esac

@@ -27,6 +27,8 @@ pub struct TrialErrand<'a> {
     pub job: &'a Path,
     /// The directory that guest and host share.
     pub dir: &'a Path,
+    /// The kernel's modules: what is to be at `/lib/modules`.
+    pub modules: Option<&'a Path>,
     /// Where the guest swaps to.
     pub swap: Swap,
     /// The guest's CPUs that the subject runs on.
@@ -63,6 +65,10 @@ fn config(errand: Errand<'_>) -> String {
             set("program", &trial.program.to_string_lossy());
             set("job", &trial.job.to_string_lossy());
             set("trial_dir", &trial.dir.to_string_lossy());
+            set(
+                "modules",
+                &trial.modules.unwrap_or(Path::new("")).to_string_lossy(),
+            );
             set("subject_cpus", &trial.subject_cpus.to_string());
             let swap = match trial.swap {
                 Swap::Off => "off".to_owned(),
@@ -89,6 +95,7 @@ mod tests {
             program: Path::new("/usr/bin/perfblame"),
             job: Path::new("/home/a user/it's/job.json"),
             dir: Path::new("/home/a user/it's"),
+            modules: Some(Path::new("/store/a kernel/modules")),
             swap: Swap::Zram(Size::mib(256)),
             subject_cpus: &CpuList::new(vec![1, 2]),
             env: &[("PATH".to_owned(), "/bin:/usr/bin".to_owned())],
@@ -99,6 +106,7 @@ mod tests {
             r"trial_dir='/home/a user/it'\''s'",
             "swap=zram:268435456",
             "subject_cpus=1-2",
+            "modules='/store/a kernel/modules'",
             "export PATH=/bin:/usr/bin",
             "test_boot=''",
         ] {

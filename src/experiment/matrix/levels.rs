@@ -64,7 +64,7 @@ pub fn located(
                 own.1,
             ))
         })
-        .last();
+        .next_back();
     let Some((own, message)) = found else {
         return PlanError::Invalid {
             layer,
