@@ -306,3 +306,24 @@ fn doctor_tells_of_guests_and_of_settings_that_were_left() {
         journal
     );
 }
+
+#[test]
+fn an_axis_that_is_a_condition_is_not_compared() {
+    let axes = r#"level = [{ name = "low" }, { name = "high", env.X = "1" }]
+[[matrix.axis]]
+name = "pattern"
+condition = true
+level = [{ name = "P" }, { name = "R", env.Y = "1" }]
+"#;
+    let (before, _) = KERNELS.split_once("level = [").unwrap();
+    let bench = Bench::new(&format!("{before}{axes}"));
+    let (code, said) = bench.run("6.1.0-17", &[]);
+    assert_eq!(code, 0, "{said}");
+    assert!(
+        said.contains("kernel=high compared with kernel=low"),
+        "{said}"
+    );
+    assert!(!said.contains("compared with pattern"), "{said}");
+    let raw = std::fs::read_to_string(bench.path("out/raw.csv")).unwrap();
+    assert!(raw.lines().any(|line| line.starts_with("high,R,")), "{raw}");
+}

@@ -296,6 +296,15 @@ fn patient(plan: &Plan) -> Plan {
         }
     }
     longer(&mut plan.windows.prepare_timeout);
+    let loads = plan
+        .phase
+        .iter_mut()
+        .filter_map(|phase| phase.load.as_mut());
+    for load in loads.chain(plan.prepare.as_mut()).chain([&mut plan.load]) {
+        load.stall_timeout = load
+            .stall_timeout
+            .saturating_mul(u64::from(TRANSLATION_SLOWS));
+    }
     if let Some(program) = &mut plan.load_program {
         longer(&mut program.timeout);
     }

@@ -33,6 +33,10 @@ pub struct MatrixSpec {
 pub struct Axis {
     /// Name, as in tables.
     pub name: String,
+    /// Whether it is a condition only: other axes are compared at each of its levels, and its levels
+    /// are not compared with each other.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub condition: bool,
     /// The levels.
     pub level: Vec<Level>,
 }
@@ -164,11 +168,11 @@ impl MatrixSpec {
                 }
             }
         }
-        let several = |axis: &Axis| axis.level.len() > 1;
-        if !self.axis.iter().any(several) {
+        let compares = |axis: &Axis| axis.level.len() > 1 && !axis.condition;
+        if !self.axis.iter().any(compares) {
             return fault(
                 "axis".to_owned(),
-                "no axis has a second level, so that there is nothing to compare",
+                "no axis that is not a condition has a second level, so that there is nothing to compare",
             );
         }
         let with_revision = |axis: &&Axis| axis.level.iter().any(|level| level.revision.is_some());
@@ -277,6 +281,10 @@ mod tests {
         for (text, key) in [
             ("", "axis"),
             ("axis = [{ name = 'a', level = [{ name = '1' }] }]", "axis"),
+            (
+                "axis = [{ name = 'a', condition = true, level = [{ name = '1' }, { name = '2' }] }]",
+                "axis",
+            ),
             ("axis = [{ name = 'value', level = [] }]", "axis.0.name"),
             ("axis = [{ name = 'a', level = [] }]", "axis.0.level"),
             (

@@ -52,6 +52,10 @@ pub fn summarise(
             levels: axis.level.iter().map(|level| level.name.clone()).collect(),
         })
         .collect();
+    let is_condition = |name: &str| {
+        let mut axes = plan.spec.axis.iter();
+        axes.any(|axis| axis.name == name && axis.condition)
+    };
     let cells: Vec<CellReport> = plan
         .cells
         .iter()
@@ -83,8 +87,12 @@ pub fn summarise(
         tables: names
             .iter()
             .flat_map(|name| tables(name, &axes, &cells))
+            .filter(|table| !is_condition(&table.axis))
             .collect(),
-        results: results(&axes, &cells, points, &names, &judging),
+        results: results(&axes, &cells, points, &names, &judging)
+            .into_iter()
+            .filter(|results| !is_condition(&results.axis))
+            .collect(),
         warnings: warnings(&all, &names, &axes),
         axes,
         metrics,
