@@ -195,3 +195,39 @@ fn a_command_needs_no_plan_and_may_end_the_search() {
         assert!(report["certificate"]["blocks"].as_u64().unwrap() < 50);
     }
 }
+
+#[test]
+fn a_commit_that_fails_in_its_certificate_is_skipped() {
+    let history = History::new();
+    history.repo.git(&["rm", "-q", "perfblame.toml"]);
+    for number in 1..=6 {
+        let state = if number < 4 { "good" } else { "bad" };
+        history.file(
+            &format!("step {number}"),
+            "state",
+            &format!("{state} {number}\n"),
+        );
+    }
+    history.repo.git(&["tag", "start", &history.id("step 1")]);
+    // Step 4 can be tested three times, and never again.
+    let calls = history.repo.beside("calls");
+    let script = format!(
+        "if grep -q 'bad 4' state; then echo x >> {0}; \
+         [ $(wc -l < {0}) -le 3 ] || {{ echo worn out; exit 125; }}; fi; grep -q good state",
+        calls.display()
+    );
+    let ran = history.bisect(&["--run", &script, "start", "main"]);
+    assert_eq!(ran.code, 0, "{ran:#?}");
+    let report = history.report();
+    assert_eq!(
+        report["culprit"]["commits"],
+        json!([history.id("step 4"), history.id("step 5")])
+    );
+    let skipped = &report["skipped"][0];
+    assert_eq!(skipped["commit"], json!(history.id("step 4")));
+    let reason = skipped["reason"].as_str().unwrap();
+    assert!(
+        reason.contains("cannot be certified") && reason.contains("worn out"),
+        "{reason}"
+    );
+}

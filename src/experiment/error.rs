@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::trial::FailureKind;
+
 /// Why an experiment could not be carried out.
 #[derive(Debug, thiserror::Error)]
 pub enum ExperimentError {
@@ -49,6 +51,8 @@ pub enum ExperimentError {
         commit: String,
         /// How often it was tried.
         attempts: u32,
+        /// Whether another commit's trial would have failed too.
+        kind: FailureKind,
         /// The last failure.
         message: String,
     },

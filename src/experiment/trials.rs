@@ -206,6 +206,7 @@ impl TrialSeries<'_> {
                     arm: arm.name.to_owned(),
                     commit: format!("{} {}", arm.revision.short, arm.revision.subject_line),
                     attempts,
+                    kind: failure.kind,
                     message: failure.message,
                 });
             }

@@ -358,6 +358,7 @@ impl<'a> Bench<'a> {
                         arm: revision.short.clone(),
                         commit: shown(revision),
                         attempts: attempt,
+                        kind: failure.kind,
                         message: failure.message,
                     });
                 }

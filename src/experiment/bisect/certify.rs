@@ -5,6 +5,7 @@ use crate::experiment::progress::Progress;
 use crate::experiment::schedule::slots;
 use crate::experiment::trials::{Arm, MeasuredTrial, TrialSeries};
 use crate::store::TrialState;
+use crate::trial::FailureKind;
 
 use super::bench::{CERTIFICATE_BLOCKS, Raw};
 use super::ends::shown;
@@ -37,10 +38,10 @@ impl Searcher<'_, '_> {
             shown(&pair[0])
         ));
         let range = first_block..first_block.saturating_add(blocks);
-        let points = match &self.bench.request.measured {
+        let measured = match &self.bench.request.measured {
             Measured::Script { command } => {
                 let command = command.clone();
-                self.script_blocks(&command, &pair, range)?
+                self.script_blocks(&command, &pair, range)
             }
             _ => {
                 let mut arms = Vec::new();
@@ -53,9 +54,25 @@ impl Searcher<'_, '_> {
                         }
                     }
                 }
-                let trials = self.blocks(&arms_of(arms), range)?;
-                self.points(&trials)?
+                self.blocks(&arms_of(arms), range)
+                    .and_then(|trials| self.points(&trials))
             }
+        };
+        let points = match measured {
+            Ok(points) => points,
+            // A commit that fails now and then was measured by luck: its neighbour is tried.
+            Err(ExperimentError::TrialFailed {
+                arm,
+                kind: FailureKind::Start | FailureKind::Run,
+                message,
+                ..
+            }) => {
+                let class = if arm == "base" { parent } else { culprit };
+                let commit = field.representative(class).id.clone();
+                let reason = format!("cannot be certified: {message}");
+                return self.skip(field, costs, number, commit, reason);
+            }
+            Err(error) => return Err(error),
         };
         let [parent, culprit] = pair.map(|revision| revision.id);
         let answer = Answer::Certificate {
@@ -159,6 +176,7 @@ impl Searcher<'_, '_> {
             arm: arm.to_owned(),
             commit: shown(revision),
             attempts: SCRIPT_RETRIES + 1,
+            kind: FailureKind::Run,
             message: said,
         })
     }
