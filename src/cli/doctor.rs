@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::PathBuf;
 
-use crate::build::{KernelTool, missing_kernel_tools};
+use crate::build::missing_kernel_tools;
 use crate::plan::Cpus;
 use crate::report::plain;
 use crate::sample::Availability;
@@ -38,15 +38,16 @@ fn settings_left_over() -> Option<Advice> {
     })
 }
 
-/// What is to be installed before a kernel can be a subject.
-fn for_kernels(lacking: &[KernelTool]) -> Option<Advice> {
-    let names: Vec<&str> = lacking.iter().map(|tool| tool.name).collect();
-    let mut packages: Vec<&str> = lacking.iter().map(|tool| tool.package).collect();
+/// What is to be installed before a kernel can be built.
+fn for_kernels() -> Option<Advice> {
+    let tools = missing_kernel_tools();
+    let names: Vec<&str> = tools.iter().map(|tool| tool.name).collect();
+    let mut packages: Vec<&str> = tools.iter().map(|tool| tool.package).collect();
     packages.dedup();
-    (!lacking.is_empty()).then(|| Advice {
+    (!tools.is_empty()).then(|| Advice {
         about: "tools for kernels".to_owned(),
         effect: format!(
-            "a kernel as the subject needs what is not installed: {}",
+            "no kernel can be built: these are not installed: {}",
             names.join(", ")
         ),
         mend: format!("apt-get install {}", packages.join(" ")),
@@ -71,8 +72,8 @@ pub fn run(args: Args) -> anyhow::Result<Exit> {
         })
         .collect();
     found.extend(advice(&machine));
-    let lacking = missing_kernel_tools();
-    found.extend(for_kernels(&lacking));
+    let for_kernels = for_kernels();
+    found.extend(for_kernels.clone());
     found.extend(settings_left_over());
     let guests = Guests::look(args.kernel.as_deref());
     found.extend(guests.advice());
@@ -122,9 +123,9 @@ pub fn run(args: Args) -> anyhow::Result<Exit> {
     line("kernel", &format!("functions can be named: {symbols}"))?;
     line(
         "kernels",
-        match lacking.is_empty() {
-            true => "can be built, and booted in a guest",
-            false => "cannot all be built and booted here",
+        match for_kernels.is_none() {
+            true => "can be built",
+            false => "cannot be built: tools are missing",
         },
     )?;
     match &placement {

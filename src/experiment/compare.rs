@@ -9,7 +9,7 @@ use crate::repo::{Repository, Revision};
 use crate::report::{CompareReport, headline, write_all};
 use crate::stats::Looks;
 use crate::store::{Experiment, ExperimentState, NewExperiment, RunningExperiment, Store};
-use crate::trial::{Machine, Placement, Topology, TrialError};
+use crate::trial::{Machine, Placement, Topology};
 use crate::verdict::{Decision, decide};
 
 use super::arms::build_arms;
@@ -18,6 +18,7 @@ use super::ended::ended;
 use super::error::ExperimentError;
 use super::judge::{foretell, judge};
 use super::notes::after_look;
+use super::possible::check_possible;
 use super::progress::Progress;
 use super::staged::Staged;
 use super::trials::{Arm, TrialSeries};
@@ -65,11 +66,7 @@ pub fn compare(
     let base = surroundings.repository.resolve(&request.base)?;
     let head = surroundings.repository.resolve(&request.head)?;
     let placement = place(&request.plan)?;
-    if request.profile && !request.plan.boots_guest() {
-        // Better now than after two builds.
-        crate::sample::check(&request.plan.sampling)
-            .map_err(|error| TrialError::Sampling(error.to_string()))?;
-    }
+    check_possible(&request.plan, request.profile)?;
     let store = surroundings.store;
     let machine = Machine::read();
     let running = match &request.resume {

@@ -12,6 +12,7 @@ mod judge;
 pub mod matrix;
 mod measure;
 mod notes;
+mod possible;
 mod progress;
 mod rules;
 mod same_code;

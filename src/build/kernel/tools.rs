@@ -98,18 +98,12 @@ fn has_header(name: &str, path: &str) -> bool {
     ask().unwrap_or(true)
 }
 
-/// What this machine lacks for building and booting a kernel with the usual configurations.
+/// What this machine lacks for building a kernel with the usual configurations.
 pub fn missing_kernel_tools() -> Vec<KernelTool> {
     let path = std::env::var("PATH").unwrap_or_default();
     let mut missing = missing_tools(&path, "gcc");
     let usual = Configuration::parse("CONFIG_OBJTOOL=y\n");
     missing.extend(missing_for(&usual, false, &path));
-    if find_program("qemu-system-x86_64", &path).is_none() {
-        missing.push(KernelTool {
-            name: "qemu-system-x86_64",
-            package: "qemu-system-x86",
-        });
-    }
     missing
 }
 

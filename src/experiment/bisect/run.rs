@@ -7,13 +7,14 @@ use crate::build::Reuse;
 use crate::experiment::ExperimentError;
 use crate::experiment::compare::Surroundings;
 use crate::experiment::judge::judging;
+use crate::experiment::possible::check_possible;
 use crate::experiment::progress::Progress;
 use crate::experiment::workspace::Workspace;
 use crate::plan::Direction;
 use crate::repo::{PathsDigester, Pathspecs};
 use crate::report::{BisectOutcome, BisectReport, Profiles, bisect as report};
 use crate::store::{ExperimentState, NewExperiment, RunningExperiment, Store};
-use crate::trial::{Machine, Placement, Topology, TrialError};
+use crate::trial::{Machine, Placement, Topology};
 
 use super::super::ended::ended;
 use super::bench::Bench;
@@ -46,7 +47,7 @@ pub fn bisect(
     let (request, ends, running) = match begin {
         Begin::New(request) => {
             let ends = Ends::resolve(surroundings.repository, &request.good, &request.bad)?;
-            check_sampling(&request)?;
+            check_trials(&request)?;
             let running = store.begin(&NewExperiment {
                 kind: "bisect".to_owned(),
                 base: Some(ends.old.id.clone()),
@@ -67,7 +68,7 @@ pub fn bisect(
         }
         Begin::Resume(resumable) => {
             let ends = resumable.ends(surroundings.repository)?;
-            check_sampling(&resumable.start.request)?;
+            check_trials(&resumable.start.request)?;
             let running = store.resume(&resumable.id)?;
             (resumable.start.request, ends, running)
         }
@@ -92,12 +93,10 @@ pub fn bisect(
     outcome
 }
 
-fn check_sampling(request: &BisectRequest) -> Result<(), ExperimentError> {
-    let is_script = matches!(request.measured, Measured::Script { .. });
-    if request.samples_trials() || request.profile && !is_script {
-        // Better now than after two builds.
-        crate::sample::check(&request.plan.sampling)
-            .map_err(|error| TrialError::Sampling(error.to_string()))?;
+fn check_trials(request: &BisectRequest) -> Result<(), ExperimentError> {
+    if !matches!(request.measured, Measured::Script { .. }) {
+        let samples = request.samples_trials() || request.profile;
+        check_possible(&request.plan, samples)?;
     }
     Ok(())
 }
