@@ -200,3 +200,37 @@ fn plans_with_impossible_phases_are_refused() {
         assert!(ran.err.contains(key), "{key}: {ran:#?}");
     }
 }
+
+#[test]
+fn an_address_that_is_taken_and_a_setting_that_is_refused_are_quoted() {
+    let start = "redis-server --port 0 --unixsocket {socket} --save ''";
+    assert!(PLAN.contains(start));
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port();
+    let on_port =
+        format!("redis-server --port {port} --bind 127.0.0.1 --unixsocket {{socket}} --save ''");
+    for (started, said) in [
+        (on_port.as_str(), "Address already in use"),
+        (
+            "redis-server --port 0 --unixsocket {socket} --maxmemory-policy often",
+            "maxmemory-policy",
+        ),
+    ] {
+        let (ran, _) = matrix(
+            &PLAN.replace(start, started),
+            &["--set", "experiment.retries=0"],
+        );
+        assert_eq!(ran.code, 2, "nothing could be measured: {ran:#?}");
+        assert!(ran.out.contains("before it was ready"), "{ran:#?}");
+        assert!(ran.out.contains(said), "{said}: {ran:#?}");
+    }
+}
+
+#[test]
+fn a_kernel_without_huge_pages_is_named() {
+    let plan = "preset = 'huge-pages'\n[custom-settings.thp]\npath = '/sys/kernel/mm/no_huge_pages_here/enabled'\n";
+    let (ran, _) = matrix(plan, &["--points", "2"]);
+    assert_eq!(ran.code, 2, "{ran:#?}");
+    let said = "setting thp: this kernel has no /sys/kernel/mm/no_huge_pages_here/enabled";
+    assert!(ran.out.contains(said), "{ran:#?}");
+}

@@ -70,6 +70,14 @@ fn two_settings_by_two_client_counts_end_with_both_tables() {
         assert_eq!(cell["units"]["throughput"], "tps");
         assert!(cell["values"]["throughput"][1].as_f64().unwrap() > 0.0);
         assert!(cell["values"]["cpu_per_op"][1].as_f64().unwrap() > 0.0);
+        // pgbench's transaction updates three rows and inserts one; its clients' connections and
+        // the window's edges make a little difference.
+        let of = |name: &str| cell["values"][name][1].as_f64().unwrap();
+        assert!((2.0..4.0).contains(&of("tup_updated")), "{cell}");
+        assert!((0.6..1.4).contains(&of("tup_inserted")), "{cell}");
+        assert!(of("xact_commit") > 10.0 && of("blks_hit") > 3.0, "{cell}");
+        assert_eq!(of("deadlocks"), 0.0);
+        assert_eq!(cell["units"]["tup_updated"], "rows/op");
     }
 }
 
@@ -88,6 +96,20 @@ fn what_the_server_or_its_makers_refuse_is_quoted() {
     let ran = matrix(dir.path(), plan, &["--set", locale]);
     assert_eq!(ran.code, 2, "nothing could be measured: {ran:#?}");
     assert!(ran.out.contains("locale name \"xx_NO\""), "{ran:#?}");
+
+    // A cluster that another server runs on.
+    let twice = "server.start=['sh', '-c', 'PATH=$(ls -d /usr/lib/postgresql/*/bin | tail -n 1):$PATH; \
+                 postgres -D {run}/data -k {run} -p 5432 -c listen_addresses= & \
+                 until pg_isready -q -h {run} -p 5432; do sleep 0.1; done; \
+                 exec postgres -D {run}/data -k {run} -p 5433 -c listen_addresses=']";
+    let more = ["--set", twice, "--set", "server.ready.command='false'"];
+    let ran = matrix(dir.path(), plan, &more);
+    assert_eq!(ran.code, 2, "nothing could be measured: {ran:#?}");
+    assert!(
+        ran.out
+            .contains("lock file \"postmaster.pid\" already exists"),
+        "{ran:#?}"
+    );
 
     // A pgbench without its tables.
     let ran = matrix(dir.path(), plan, &["--set", "prepare-program.run='true'"]);

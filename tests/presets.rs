@@ -12,11 +12,12 @@ use std::path::{Path, PathBuf};
 use common::{Ran, TestRepo};
 use serde_json::Value;
 
-const ALL: [&str; 6] = [
+const ALL: [&str; 7] = [
     "cassandra-ycsb",
     "huge-pages",
     "little-server",
     "postgresql",
+    "postgresql-build",
     "postgresql-hammerdb",
     "redis",
 ];
@@ -345,4 +346,102 @@ fn postgresql_under_hammerdb() {
     let ran = stage.matrix(&plan, &["--points", "2", "--set", "experiment.retries=0"]);
     assert_eq!(ran.code, 2, "{ran:#?}");
     assert!(ran.out.contains("Error in Virtual User 2"), "{ran:#?}");
+}
+
+/// Stands in for PostgreSQL's source: `configure`, `make all` and `make install` in the form that the
+/// recipe wants, and programs that become Debian's. A commit of it can have settings of its own.
+const STAND_IN: [(&str, &str); 3] = [
+    (
+        "configure",
+        "#!/bin/sh\nfor word; do case $word in --prefix=*) echo \"prefix = ${word#--prefix=}\" > config.mk;; esac; done\n",
+    ),
+    (
+        "src/Makefile",
+        "include ../config.mk\nbin = $(DESTDIR)$(prefix)/bin\nall: postgres initdb\n\
+         %: %.c\n\t$(CC) $(CFLAGS) -o $@ $<\n\
+         install: all\n\tmkdir -p $(bin)\n\tcp postgres initdb $(bin)\n\techo 1 > $(DESTDIR)$(prefix)/version\n",
+    ),
+    (
+        "src/initdb.c",
+        "#include <unistd.h>\nint main(int argc, char **argv) { (void)argc; return execvp(\"initdb\", argv); }\n",
+    ),
+];
+
+const POSTGRES: &str = "#include <string.h>\n#include <unistd.h>\nint main(int argc, char **argv)\n{\n\
+    char *all[64];\n    memcpy(all, argv, argc * sizeof *all);\n    all[argc] = \"-cSETTING\";\n\
+    all[argc + 1] = 0;\n    return execvp(\"postgres\", all);\n}\n";
+
+#[test]
+fn commits_of_postgresql_are_built_served_and_compared() {
+    let stage = Stage::new();
+    let repo = TestRepo::new();
+    let mode = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(repo.path().parent().unwrap(), mode.clone()).unwrap();
+    let postgres = |setting: &str| POSTGRES.replace("SETTING", setting);
+    let mut files = STAND_IN.to_vec();
+    let first = postgres("synchronous_commit=off");
+    files.push(("src/postgres.c", &first));
+    // The executable bit goes into the commit.
+    std::fs::write(repo.path().join("configure"), STAND_IN[0].1).unwrap();
+    std::fs::set_permissions(repo.path().join("configure"), mode).unwrap();
+    repo.commit("asynchronous", &files);
+    repo.commit(
+        "synchronous",
+        &[("src/postgres.c", &postgres("synchronous_commit=on"))],
+    );
+    // Debian keeps the server's programs out of PATH.
+    let versions = std::fs::read_dir("/usr/lib/postgresql").unwrap().flatten();
+    let bin = versions
+        .map(|version| version.path().join("bin"))
+        .max()
+        .unwrap();
+    for program in ["initdb", "postgres"] {
+        let script = format!("exec {}/{program} \"$@\"\n", bin.display());
+        stage.stub(program, &script);
+    }
+    let store = repo.beside("store").display().to_string();
+    let out = repo.beside("out").display().to_string();
+    let mut arguments = vec!["compare", "--preset", "postgresql-build"];
+    arguments.extend(["--store", &store, "--out", &out, "--blocks", "2"]);
+    for set in [
+        "windows.warmup=0s",
+        "windows.measure=1s",
+        "windows.profile=1s",
+        "prepare-program.env.SCALE='1'",
+        "disturbance.repeats=0",
+    ] {
+        arguments.extend(["--set", set]);
+    }
+    arguments.extend(["main~1", "main"]);
+    let ran = stage.run(&repo.path(), &arguments);
+    assert!([0, 1, 3].contains(&ran.code), "{ran:#?}");
+    let report = repo.report();
+    assert_eq!(report["throughput"]["unit"], "tps");
+    let metrics = report["metrics"].as_array().unwrap();
+    for name in [
+        "xact_commit",
+        "tup_updated",
+        "blks_hit",
+        "buffers_alloc",
+        "latency_mean",
+    ] {
+        assert!(
+            metrics.iter().any(|metric| metric["name"] == name),
+            "no {name}: {ran:#?}"
+        );
+    }
+    // The functions are those of all backends together: the postmaster's children.
+    let functions = report["functions"].as_array().unwrap();
+    let of_server = functions
+        .iter()
+        .filter(|function| function["module"] == "postgres");
+    assert!(of_server.count() > 20, "{functions:#?}");
+    let named = |name: &str| functions.iter().any(|function| function["name"] == name);
+    assert!(named("PostgresMain"), "{functions:#?}");
+    // Each thread of the flame graph is a process of the tree.
+    let folded = std::fs::read_to_string(repo.beside("out/base.folded")).unwrap();
+    assert!(
+        folded.lines().any(|line| line.starts_with("postgres")),
+        "{folded}"
+    );
 }

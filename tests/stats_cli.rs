@@ -278,3 +278,47 @@ fn a_side_without_noise_is_tested_where_the_other_has_some() {
     assert_eq!(code, Some(0), "{stderr}");
     assert!(answer.contains("df = 2, "), "{answer}");
 }
+
+/// A matrix's `raw.csv` of several metrics: milliseconds and operations make no mean.
+#[test]
+fn metrics_are_never_mixed() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("raw.csv");
+    let table = |metrics: &[(&str, f64)]| {
+        let mut text = "io,point,metric,unit,value\n".to_owned();
+        for (level, factor) in [("one", 1.0), ("two", 1.1)] {
+            for point in 1..=5 {
+                for (metric, scale) in metrics {
+                    let value = scale * (factor + f64::from(point) * 0.001);
+                    text += &format!("{level},{point},{metric},x,{value}\n");
+                }
+            }
+        }
+        std::fs::write(&file, text).unwrap();
+        let file = file.to_str().unwrap();
+        let with = |more: &[&str]| {
+            let mut arguments = vec![file, "--compare", "io", "--value", "value", "--json"];
+            arguments.extend(more);
+            let output = stats(&arguments);
+            assert!(output.status.success(), "{output:?}");
+            let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+            (json, String::from_utf8(output.stderr).unwrap())
+        };
+        (with(&[]), with(&["--within", "metric"]))
+    };
+    let ((own, said), (asked, quiet)) = table(&[("latency", 1.0), ("throughput", 1e6)]);
+    assert_eq!(own, asked);
+    assert_eq!(own["results"].as_array().unwrap().len(), 2);
+    assert_eq!(own["results"][1]["group"]["metric"], "throughput");
+    assert!(
+        said.contains("2 metrics") && said.contains("--within metric"),
+        "{said}"
+    );
+    assert_eq!(quiet, "");
+    let ((own, said), _) = table(&[("latency", 1.0)]);
+    assert_eq!(own["results"].as_array().unwrap().len(), 1);
+    assert_eq!(
+        (own["within"].as_array().unwrap().len(), said.as_str()),
+        (0, "")
+    );
+}

@@ -1,5 +1,6 @@
 //! `perfblame stats`: Welch's test over a table of measurements.
 
+use std::collections::BTreeSet;
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -31,7 +32,8 @@ pub struct Args {
     /// Column whose levels are compared
     #[arg(long, value_name = "COLUMN")]
     compare: String,
-    /// Columns whose levels make up a group; each group is compared by itself
+    /// Columns whose levels make up a group; each group is compared by itself, and so is each level
+    /// of a column `metric`
     #[arg(long, value_name = "COLUMN,…", value_delimiter = ',')]
     within: Vec<String>,
     /// Column that holds the numbers
@@ -50,6 +52,7 @@ pub fn run(args: Args) -> anyhow::Result<Exit> {
         within: args.within,
         value: args.value,
     };
+    let columns = apart(&bytes, columns);
     let name = args.file.display();
     let table = read_table(&bytes, &columns).with_context(|| format!("{name} is not in order"))?;
     let tests = compare_groups(&table, &columns.compare, 0.95)
@@ -65,6 +68,41 @@ pub fn run(args: Args) -> anyhow::Result<Exit> {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error.into()),
         _ => Ok(Exit::Ok),
     }
+}
+
+/// Column of a matrix's `raw.csv` that says what a value is of.
+const METRIC: &str = "metric";
+
+/// Adds the metric to the groups where the table holds several: seconds and bytes make no mean.
+fn apart(bytes: &[u8], columns: Columns) -> Columns {
+    let named = [&columns.compare, &columns.value];
+    if named
+        .into_iter()
+        .chain(&columns.within)
+        .any(|name| name == METRIC)
+    {
+        return columns;
+    }
+    let mut apart = columns.clone();
+    apart.within.push(METRIC.to_owned());
+    // A table that is not in order, or has no such column, is read once more as it was asked for.
+    let Ok(table) = read_table(bytes, &apart) else {
+        return columns;
+    };
+    let metrics: BTreeSet<&String> = table
+        .rows
+        .iter()
+        .filter_map(|row| row.group.last())
+        .collect();
+    if metrics.len() < 2 {
+        return columns;
+    }
+    eprintln!(
+        "the table holds {} metrics, and each is compared by itself, as with --within {}",
+        metrics.len(),
+        apart.within.join(",")
+    );
+    apart
 }
 
 fn read(path: &Path) -> anyhow::Result<Vec<u8>> {

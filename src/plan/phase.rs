@@ -10,7 +10,8 @@ use super::judging::{Direction, MetricDescription};
 use super::load::LoadSpec;
 
 /// One phase of a server's trial. Its own metrics are `NAME.duration`, `NAME.cpu`, `NAME.cpu_user`
-/// and `NAME.cpu_system` in seconds, and under a load `NAME.throughput` and `NAME.latency_p99`.
+/// and `NAME.cpu_system` in seconds, `NAME.page_faults`, and under a load `NAME.throughput` and
+/// `NAME.latency_p99`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Phase {
@@ -143,11 +144,12 @@ pub fn descriptions(
         .collect()
 }
 
-const OF_PHASE: [(&str, &str, Direction); 6] = [
+const OF_PHASE: [(&str, &str, Direction); 7] = [
     ("duration", "s", Direction::LowerIsBetter),
     ("cpu", "s", Direction::LowerIsBetter),
     ("cpu_user", "s", Direction::LowerIsBetter),
     ("cpu_system", "s", Direction::LowerIsBetter),
+    ("page_faults", "faults", Direction::LowerIsBetter),
     ("throughput", "ops/s", Direction::HigherIsBetter),
     ("latency_p99", "ms", Direction::LowerIsBetter),
 ];

@@ -3,7 +3,7 @@
 use super::error::PlanError;
 use super::layer::Layer;
 
-const PRESETS: [(&str, &str); 6] = [
+const PRESETS: [(&str, &str); 7] = [
     (
         "cassandra-ycsb",
         include_str!("presets/cassandra-ycsb.toml"),
@@ -11,6 +11,10 @@ const PRESETS: [(&str, &str); 6] = [
     ("huge-pages", include_str!("presets/huge-pages.toml")),
     ("little-server", include_str!("presets/little-server.toml")),
     ("postgresql", include_str!("presets/postgresql.toml")),
+    (
+        "postgresql-build",
+        include_str!("presets/postgresql-build.toml"),
+    ),
     (
         "postgresql-hammerdb",
         include_str!("presets/postgresql-hammerdb.toml"),

@@ -94,6 +94,15 @@ pub fn bisect(
 }
 
 fn check_trials(request: &BisectRequest) -> Result<(), ExperimentError> {
+    let phases = &request.plan.phase;
+    let profiled = phases.iter().filter(|phase| phase.profile).count();
+    // Costs by the operation of several phases are comparable among all trials at once only.
+    if request.samples_trials() && !phases.is_empty() && profiled != 1 {
+        return Err(ExperimentError::Ends(format!(
+            "the search for a function looks at one phase, and the plan profiles {profiled}: set \
+             profile = true in one [[phase]]"
+        )));
+    }
     if !matches!(request.measured, Measured::Script { .. }) {
         let samples = request.samples_trials() || request.profile;
         check_possible(&request.plan, samples)?;

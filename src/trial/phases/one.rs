@@ -44,6 +44,7 @@ impl PhaseSeen {
             ("cpu", self.usage.cpu_ns() as f64 / 1e9),
             ("cpu_user", self.usage.user_ns as f64 / 1e9),
             ("cpu_system", self.usage.system_ns as f64 / 1e9),
+            ("page_faults", self.usage.page_faults as f64),
         ];
         if let Some(p99) = self.latency_p99_ms {
             metrics.push(("throughput", self.ops as f64 / seconds));
