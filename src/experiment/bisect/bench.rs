@@ -80,6 +80,8 @@ pub struct Bench<'a> {
     build_times: Vec<f64>,
     trial_times: Vec<f64>,
     trials: u32,
+    /// Repeats of disturbed trials that this process may still do.
+    repeats: u32,
 }
 
 impl<'a> Bench<'a> {
@@ -120,6 +122,7 @@ impl<'a> Bench<'a> {
             build_times: done.iter().map(|build| build.seconds).collect(),
             trial_times: trial_times.collect(),
             trials: u32::try_from(searched.count()).unwrap_or(u32::MAX),
+            repeats: request.plan.disturbance.repeats,
         })
     }
 
@@ -328,8 +331,8 @@ impl<'a> Bench<'a> {
         let allowed = 1 + plan.experiment.retries;
         let block = self.trials;
         self.trials += 1;
-        let mut said = String::new();
-        for attempt in 1..=allowed {
+        let (mut failures, mut position) = (0, 0);
+        loop {
             let started = SystemTime::now();
             let runner = self.runner(self.request.samples_trials());
             let attempted = runner.attempt(block as usize, artifact)?;
@@ -339,39 +342,46 @@ impl<'a> Bench<'a> {
                 .map(|bytes| self.surroundings.store.put_blob(bytes))
                 .transpose()?;
             let (state, result) = stored_end(&attempted.end);
-            let stored = self.keep_trial(
-                &revision.id,
-                block,
-                attempt - 1,
-                started,
-                state,
-                result,
-                blob,
-            )?;
-            match attempted.end {
+            let stored =
+                self.keep_trial(&revision.id, block, position, started, state, result, blob)?;
+            position += 1;
+            let failure = match attempted.end {
                 TrialEnd::Measured(result) => {
+                    if let Some(what) = result.disturbance.exceeds(&plan.disturbance)
+                        && self.repeats > 0
+                    {
+                        // Whatever it measured: the later one counts.
+                        self.repeats -= 1;
+                        progress.note(&format!(
+                            "a trial of {} was disturbed and is repeated: {what}",
+                            shown(revision)
+                        ));
+                        continue;
+                    }
                     let profile = attempted.profile.as_deref().map(read_profile).transpose()?;
                     return Ok(Ok(self.raw(stored, started, &result, profile.as_ref())));
                 }
-                TrialEnd::Failed(failure) if failure.kind == FailureKind::Setup => {
-                    return Err(ExperimentError::TrialFailed {
-                        arm: revision.short.clone(),
-                        commit: shown(revision),
-                        attempts: attempt,
-                        kind: failure.kind,
-                        message: failure.message,
-                    });
-                }
-                TrialEnd::Failed(failure) => said = failure.message,
+                TrialEnd::Failed(failure) => failure,
+            };
+            failures += 1;
+            if failure.kind == FailureKind::Setup {
+                return Err(ExperimentError::TrialFailed {
+                    arm: revision.short.clone(),
+                    commit: shown(revision),
+                    attempts: failures,
+                    kind: failure.kind,
+                    message: failure.message,
+                });
             }
-            if attempt < allowed {
-                progress.note(&format!(
-                    "a trial of {} failed and is tried again",
-                    shown(revision)
-                ));
+            if failures >= allowed {
+                let reason = format!("cannot be measured: {}", failure.message);
+                return Ok(Err(Skip(reason)));
             }
+            progress.note(&format!(
+                "a trial of {} failed and is tried again",
+                shown(revision)
+            ));
         }
-        Ok(Err(Skip(format!("cannot be measured: {said}"))))
     }
 
     /// A trial's values as the search sees them.
