@@ -7,7 +7,7 @@ use crate::experiment::ExperimentError;
 use crate::experiment::progress::{Progress, SearchState};
 
 use super::alike::{Ends as AtEnds, compare_ends, is_constant};
-use super::bench::{Bench, Outcome, Raw, Values};
+use super::bench::{Bench, Outcome, Raw};
 use super::ends::shown;
 use super::field::{Costs, Field, Rules};
 use super::journal::{Answer, Gauge, Journal, Point};
@@ -435,13 +435,4 @@ pub fn take_up_gauge(
         Gauge::Metric { .. } => None,
     };
     meter.set(gauge, reference.as_ref())
-}
-
-impl Values {
-    /// Whether the user's command called the commit bad, as it was stored.
-    pub fn of_script(result: &serde_json::Value) -> Self {
-        Self::Script {
-            is_bad: result["said"] == "bad",
-        }
-    }
 }
