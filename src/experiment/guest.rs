@@ -105,7 +105,16 @@ pub fn in_guest(
         ));
     };
     job.run_dir = RUN_DIR.into();
-    job.sampled = SampledScope::SubjectCpus;
+    // Where the load shares the subject's CPU, it would be in the profile.
+    if cpus
+        .guest
+        .subject
+        .common(&cpus.guest.load)
+        .as_slice()
+        .is_empty()
+    {
+        job.sampled = SampledScope::SubjectCpus;
+    }
     let job_file = dir.join("job.json");
     write_json(&job_file, &job)?;
     let trial = GuestTrial {
@@ -231,12 +240,40 @@ struct GuestCpus {
 }
 
 impl GuestCpus {
+    /// One CPU for all.
+    fn one(host: &Placement) -> Self {
+        let first = CpuList::new(vec![0]);
+        let load = host.load.as_slice();
+        Self {
+            host: HostCpus {
+                of_guest: host
+                    .subject
+                    .as_slice()
+                    .first()
+                    .copied()
+                    .into_iter()
+                    .collect(),
+                of_others: load.to_vec(),
+            },
+            guest: Placement {
+                load: match load {
+                    [] => CpuList::default(),
+                    _ => first.clone(),
+                },
+                subject: first,
+            },
+        }
+    }
+
     /// The guest's CPUs are numbered so: those that are the kernel's own, then the load's, then the
     /// subject's, so that what a kernel does on its first CPU disturbs the subject least.
     ///
     /// # Errors
     /// Where `guest.cpus` is fewer than the plan's CPUs, or more than there are.
     fn of(guest: &Guest, host: &Placement, allowed: &CpuList) -> Result<Self, String> {
+        if guest.icount.is_some() {
+            return Ok(Self::one(host));
+        }
         let (subject, load) = (host.subject.as_slice(), host.load.as_slice());
         let used = subject.len() + load.len();
         let free = allowed.without(&host.subject).without(&host.load);
@@ -372,6 +409,20 @@ mod tests {
             assert_eq!(got.host.of_guest, on_host, "{case:?}");
             assert_eq!(got.guest, placement(subject, load), "{case:?}");
             assert_eq!(got.host.of_others, others, "{case:?}");
+        }
+    }
+
+    #[test]
+    fn a_guest_whose_instructions_are_counted_has_one_cpu() {
+        let guest = Guest {
+            icount: Some(6),
+            ..Guest::default()
+        };
+        for (subject, load, in_guest) in [("1", "0", "0"), ("1", "", "")] {
+            let of =
+                GuestCpus::of(&guest, &placement(subject, load), &"0-1".parse().unwrap()).unwrap();
+            assert_eq!(of.host.of_guest, [1]);
+            assert_eq!(of.guest, placement("0", in_guest));
         }
     }
 

@@ -30,7 +30,8 @@ pub struct Guest {
     /// How the guest's code is run.
     pub accel: Accel,
     /// Ties the guest's time to its instructions, each of them 2^shift nanoseconds: what a trial
-    /// does is then repeatable, and how long it takes means nothing. Without KVM only.
+    /// does is then repeatable, and how long it takes means nothing. Without KVM, and with one CPU,
+    /// which a server shares with its load: QEMU does not bring up a second one in such time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub icount: Option<u8>,
     /// Further arguments of the kernel, such as `nokaslr`.
@@ -88,6 +89,12 @@ impl Guest {
             return fault(
                 "icount",
                 "instructions are counted without KVM only: set accel = \"tcg\"".to_owned(),
+            );
+        }
+        if self.icount.is_some() && self.cpus.is_some_and(|cpus| cpus.get() > 1) {
+            return fault(
+                "cpus",
+                "a guest whose instructions are counted (guest.icount) has one CPU".to_owned(),
             );
         }
         if self
@@ -210,6 +217,8 @@ mod tests {
             ("icount = 11", "icount"),
             ("icount = 6\naccel = 'kvm'", "icount"),
             ("icount = 6", ""),
+            ("icount = 6\ncpus = 1", ""),
+            ("icount = 6\ncpus = 2", "cpus"),
             ("kernel = ''", "kernel"),
             ("kernel-args = \"a\\nb\"", "kernel-args"),
         ] {
