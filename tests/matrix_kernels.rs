@@ -327,3 +327,30 @@ level = [{ name = "P" }, { name = "R", env.Y = "1" }]
     let raw = std::fs::read_to_string(bench.path("out/raw.csv")).unwrap();
     assert!(raw.lines().any(|line| line.starts_with("high,R,")), "{raw}");
 }
+
+/// The plan that comes with perfblame is one, whatever there is to boot.
+#[test]
+fn the_redis_plan_has_its_twelve_cells() {
+    let plan = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/fixtures/plans/redis-mglru.toml"
+    );
+    let bench = Bench::new(&std::fs::read_to_string(plan).unwrap());
+    let (code, said) = bench.run(
+        "6.1.0-17",
+        &["--points", "2", "--set", "guest.kernel=nowhere/bzImage"],
+    );
+    assert_eq!(code, 2, "{said}");
+    let failed = said
+        .lines()
+        .filter(|line| line.starts_with("kernel=") && line.contains(" failed: "));
+    assert_eq!(failed.count(), 12, "{said}");
+    // Two axes are compared, and the pattern is the condition.
+    for table in [
+        "kernel=patched compared with kernel=baseline",
+        "THP=never compared with THP=always",
+    ] {
+        assert!(said.contains(table), "{table}: {said}");
+    }
+    assert!(!said.contains("Table 3"), "{said}");
+}
