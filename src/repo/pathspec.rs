@@ -43,7 +43,10 @@ impl Pathspecs {
                 pathspec: text.to_owned(),
                 reason: reason.to_owned(),
             };
-            let (path, list) = match text.strip_prefix(":!").or(text.strip_prefix(":^")) {
+            let excluded = [":!", ":^", ":(exclude)"]
+                .iter()
+                .find_map(|magic| text.strip_prefix(magic));
+            let (path, list) = match excluded {
                 Some(path) => (path, &mut specs.exclude),
                 None => (text, &mut specs.include),
             };
@@ -228,6 +231,8 @@ mod tests {
             (vec![":!*.md"], "README.md", false),
             (vec![":^*.md"], "a.c", true),
             (vec![".", ":!doc"], "doc/a", false),
+            (vec![":(exclude)doc"], "doc/a", false),
+            (vec![":(exclude)doc"], "src/a", true),
         ] {
             assert_eq!(has(&specs, path), expected, "{specs:?} {path}");
         }
