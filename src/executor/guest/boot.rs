@@ -212,6 +212,7 @@ fn watch(
 ) -> Result<GuestEnd, GuestError> {
     let begun = Instant::now();
     let mut boot = None;
+    let mut done: Option<Instant> = None;
     let ending = loop {
         if qemu.has_ended() {
             break Ending::Itself;
@@ -220,10 +221,18 @@ fn watch(
             qemu.end()?;
             return Ok(GuestEnd::Cancelled);
         }
+        let console = Console::read(&files.console);
+        if console.has_ended() {
+            // Whatever it hangs at now, its trial has left what it had to leave.
+            let since = done.get_or_insert_with(Instant::now);
+            if since.elapsed() >= POWER_OFF {
+                break Ending::Itself;
+            }
+        }
         match boot {
-            None if Console::read(&files.console).has_started() => boot = Some(begun.elapsed()),
+            None if console.has_started() => boot = Some(begun.elapsed()),
             None if begun.elapsed() >= boot_limit => break Ending::NotBooted,
-            Some(boot) if begun.elapsed() >= limit.saturating_add(boot + POWER_OFF) => {
+            Some(boot) if begun.elapsed() >= limit.saturating_add(boot) => {
                 break Ending::NotDone;
             }
             _ => {}
@@ -232,15 +241,16 @@ fn watch(
     };
     let report = qemu.end()?;
     let console = Console::read(&files.console);
-    let qemu_failure = (ending == Ending::Itself && !report.is_success()).then(|| {
-        let said = std::fs::read_to_string(&files.log).unwrap_or_default();
-        let said: Vec<&str> = said
-            .lines()
-            .filter(|line| !line.trim().is_empty())
-            .collect();
-        let last = said[said.len().saturating_sub(5)..].join("; ");
-        format!("QEMU {}: {last}", report.describe())
-    });
+    let qemu_failure =
+        (ending == Ending::Itself && done.is_none() && !report.is_success()).then(|| {
+            let said = std::fs::read_to_string(&files.log).unwrap_or_default();
+            let said: Vec<&str> = said
+                .lines()
+                .filter(|line| !line.trim().is_empty())
+                .collect();
+            let last = said[said.len().saturating_sub(5)..].join("; ");
+            format!("QEMU {}: {last}", report.describe())
+        });
     Ok(GuestEnd::Ran(GuestRun {
         // The last look may have come before the last word.
         boot: boot.or_else(|| console.has_started().then(|| begun.elapsed())),

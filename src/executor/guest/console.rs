@@ -79,6 +79,11 @@ impl Console {
         self.lines.last().map(String::as_str)
     }
 
+    /// Whether it has ended, well or not.
+    pub fn has_ended(&self) -> bool {
+        self.said("ended ").is_some()
+    }
+
     /// Whether a Linux kernel has printed anything.
     pub fn shows_kernel(&self) -> bool {
         self.lines
@@ -395,6 +400,7 @@ mod tests {
         let console = Console::parse(text.as_bytes());
         assert_eq!(console.swapped_out_bytes(), Some(1 << 20));
         assert_eq!(console.out_of_memory(), None);
+        assert!(console.has_ended() && !console.has_started());
         assert_eq!(Console::parse(b"").tail(), "  (nothing)");
     }
 }
