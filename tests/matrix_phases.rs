@@ -221,8 +221,8 @@ fn an_address_that_is_taken_and_a_setting_that_is_refused_are_quoted() {
             &["--set", "experiment.retries=0"],
         );
         assert_eq!(ran.code, 2, "nothing could be measured: {ran:#?}");
-        assert!(ran.out.contains("before it was ready"), "{ran:#?}");
-        assert!(ran.out.contains(said), "{said}: {ran:#?}");
+        assert!(ran.says("before it was ready"), "{ran:#?}");
+        assert!(ran.says(said), "{said}: {ran:#?}");
     }
 }
 
@@ -232,5 +232,75 @@ fn a_kernel_without_huge_pages_is_named() {
     let (ran, _) = matrix(plan, &["--points", "2"]);
     assert_eq!(ran.code, 2, "{ran:#?}");
     let said = "setting thp: this kernel has no /sys/kernel/mm/no_huge_pages_here/enabled";
-    assert!(ran.out.contains(said), "{ran:#?}");
+    assert!(ran.says(said), "{ran:#?}");
+}
+
+#[test]
+fn the_preset_of_huge_pages_gives_the_whole_table() {
+    let dir = tempfile::tempdir().unwrap();
+    // In the place of the kernel's file, which only root may write.
+    let thp = dir.path().join("enabled");
+    std::fs::write(&thp, "madvise\n").unwrap();
+    let plan = format!(
+        "preset = 'huge-pages'\n[load]\nkey-maximum = 3000\n[custom-settings.thp]\npath = '{}'\n",
+        thp.display()
+    );
+    let (ran, report) = matrix(&plan, &["--points", "2"]);
+    assert_eq!(ran.code, 0, "{ran:#?}");
+    let row = |name: &str| ran.out.lines().find(|line| line.starts_with(name));
+    for name in [
+        "fill.throughput (ops/s)",
+        "fill.cpu_user (s)",
+        "fill.cpu_system (s)",
+        "fill.cpu (s)",
+        "read.throughput (ops/s)",
+        "read.cpu_user (s)",
+        "read.cpu_system (s)",
+        "read.cpu (s)",
+        "fork_latency (ms)",
+        "save.duration (s)",
+        "restart.duration (s)",
+        "copy_on_write_ratio (%)",
+        "copied_per_write",
+        "update.page_faults",
+        "huge_pages_left",
+    ] {
+        assert!(row(name).is_some(), "no {name}: {ran:#?}");
+    }
+    for name in ["fork_latency", "copy_on_write_ratio", "copied_per_write"] {
+        assert!(row(name).unwrap().contains('['), "an interval: {ran:#?}");
+    }
+    for cell in report.unwrap()["cells"].as_array().unwrap() {
+        assert!(cell["failure"].is_null(), "{cell}");
+        // A write copies a page at least.
+        assert!(
+            cell["values"]["copied_per_write"][0].as_f64().unwrap() > 0.0,
+            "{cell}"
+        );
+    }
+    assert_eq!(std::fs::read_to_string(&thp).unwrap().trim(), "madvise");
+}
+
+#[test]
+fn a_shape_of_keys_that_cannot_be_names_key_and_line() {
+    for (keys, key) in [
+        (
+            "key-pattern = \"R:exponential\"\nkey-exp-fraction = 0.0",
+            "key-exp-fraction",
+        ),
+        (
+            "key-pattern = \"R:scrambled\"\nkey-zipf-exp = 1.5",
+            "key-zipf-exp",
+        ),
+        (
+            "key-pattern = \"R:zipfian\"\nkey-exp-percentile = 90.0",
+            "key-exp-percentile",
+        ),
+        ("data-size = 10\nkey-pattern = \"R:zipfy\"", "key-pattern"),
+    ] {
+        let plan = PLAN.replace("key-maximum = 3000", keys);
+        let line = plan.lines().position(|line| line.starts_with(key)).unwrap() + 1;
+        let (ran, _) = matrix(&plan, &[]);
+        ran.refused(&[&format!("load.{key}"), &format!("{line}")]);
+    }
 }

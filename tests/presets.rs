@@ -215,7 +215,7 @@ fn operations_that_fail_in_ycsb_are_quoted() {
     let plan = cassandra_plan(&stage);
     let ran = stage.matrix(&plan, &["--points", "2", "--set", "experiment.retries=0"]);
     assert_eq!(ran.code, 2, "{ran:#?}");
-    assert!(ran.out.contains("[READ], Return=ERROR, 544"), "{ran:#?}");
+    assert!(ran.says("[READ], Return=ERROR, 544"), "{ran:#?}");
 
     // YCSB ends with code 0 when inserts fail, too.
     stage.stub(
@@ -224,8 +224,8 @@ fn operations_that_fail_in_ycsb_are_quoted() {
     );
     let ran = stage.matrix(&plan, &["--points", "2", "--set", "experiment.retries=0"]);
     assert_eq!(ran.code, 2, "{ran:#?}");
-    assert!(ran.out.contains("being filled"), "{ran:#?}");
-    assert!(ran.out.contains("[INSERT], Return=ERROR, 12"), "{ran:#?}");
+    assert!(ran.says("being filled"), "{ran:#?}");
+    assert!(ran.says("[INSERT], Return=ERROR, 12"), "{ran:#?}");
 }
 
 /// Two commits of a program, for presets whose server is another one.
@@ -345,7 +345,7 @@ fn postgresql_under_hammerdb() {
     std::fs::write(stage.path("recorded"), recorded("hammerdb-failed.txt")).unwrap();
     let ran = stage.matrix(&plan, &["--points", "2", "--set", "experiment.retries=0"]);
     assert_eq!(ran.code, 2, "{ran:#?}");
-    assert!(ran.out.contains("Error in Virtual User 2"), "{ran:#?}");
+    assert!(ran.says("Error in Virtual User 2"), "{ran:#?}");
 }
 
 /// Stands in for PostgreSQL's source: `configure`, `make all` and `make install` in the form that the

@@ -99,6 +99,11 @@ pub struct Ran {
 }
 
 impl Ran {
+    /// Whether either output holds a text.
+    pub fn says(&self, text: &str) -> bool {
+        self.out.contains(text) || self.err.contains(text)
+    }
+
     /// Asserts an error of code 2 whose text holds all of these.
     #[track_caller]
     pub fn refused(&self, said: &[&str]) {

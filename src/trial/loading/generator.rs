@@ -61,9 +61,7 @@ impl<'a> GeneratorLoad<'a> {
             }
             server.check(doing)?;
             if let Err(error) = self.running.check() {
-                // A server that dies closes its connections first: its own end says more.
-                std::thread::sleep(LOOK);
-                server.check(doing)?;
+                wait_for_end(server, doing)?;
                 return Err(load_error(doing, &error, server));
             }
             let left = end.saturating_duration_since(Instant::now());
@@ -143,6 +141,17 @@ pub fn options(workload: &ServerWorkload, cancel: &Cancel) -> RunOptions {
         cancel: cancel.flag(),
         ..RunOptions::default()
     }
+}
+
+/// Waits a moment for the server's end after the load has failed: a server that dies closes its
+/// connections first, and its own end says more.
+pub fn wait_for_end(server: &mut RunningServer, doing: &'static str) -> Result<(), TrialError> {
+    const LOOKS: u32 = 25;
+    for _ in 0..LOOKS {
+        std::thread::sleep(LOOK);
+        server.check(doing)?;
+    }
+    Ok(())
 }
 
 /// What the generator met, with the server's last words.

@@ -13,7 +13,7 @@ use super::super::error::{TrialError, tail};
 use super::super::job::{ServerWorkload, TrialJob};
 use super::super::server::RunningServer;
 use super::super::usage::{Usage, UsageDelta};
-use super::generator::LOOK;
+use super::generator::wait_for_end;
 use super::{Loading, Seen, Window};
 
 /// A program that is run for each window.
@@ -87,8 +87,7 @@ impl<'a> ProgramLoad<'a> {
             ExternalLoadError::Placeholder(error) => return TrialError::Setup(error.to_string()),
             _ => {}
         }
-        std::thread::sleep(LOOK);
-        match server.check(doing) {
+        match wait_for_end(server, doing) {
             Err(dead) => dead,
             Ok(()) => TrialError::Load {
                 doing,
@@ -216,8 +215,7 @@ pub fn prepare_error(
         }
         Err(error) => return Err(error.into()),
     };
-    std::thread::sleep(LOOK);
-    server.check(doing)?;
+    wait_for_end(server, doing)?;
     Err(TrialError::Command {
         command: shell_words::join(&spawn.command),
         how,

@@ -11,7 +11,7 @@ use crate::plan::LoadSpec;
 use super::super::error::TrialError;
 use super::super::job::{ServerWorkload, TrialJob};
 use super::super::server::RunningServer;
-use super::generator::{LOOK, load_error, options, seeded};
+use super::generator::{load_error, options, seeded, wait_for_end};
 
 /// Runs a load to its end; `None` where `end` came first.
 pub fn to_the_end(
@@ -45,9 +45,7 @@ pub fn to_the_end(
         Err(LoadError::Cancelled) if cancel.is_set() => Err(TrialError::Cancelled),
         Err(LoadError::Cancelled) => Ok(None),
         Err(error) => {
-            // A server that dies closes its connections first: its own end says more.
-            std::thread::sleep(LOOK);
-            server.check(doing)?;
+            wait_for_end(server, doing)?;
             Err(load_error(doing, &error, server))
         }
     }

@@ -9,7 +9,7 @@ use crate::sample::{Detached, Recorder};
 
 use super::super::error::{TrialError, tail};
 use super::super::job::{SampledScope, ServerWorkload, TrialJob};
-use super::super::loading::generator::{LOOK, load_error, options, seeded};
+use super::super::loading::generator::{LOOK, load_error, options, seeded, wait_for_end};
 use super::super::loading::to_the_end;
 use super::super::profiling::{self, attach};
 use super::super::scope::{busy, usage_of, whole_cpus};
@@ -107,9 +107,13 @@ impl PhaseRunner<'_> {
                     .map_err(|error| load_error(DOING, &error, &server))?;
                 self.command(phase, &mut server, started)?;
                 self.lasts(phase, &mut server, Some(&running), started)?;
-                let stats = running
-                    .finish()
-                    .map_err(|error| load_error(DOING, &error, &server))?;
+                let stats = match running.finish() {
+                    Ok(stats) => stats,
+                    Err(error) => {
+                        wait_for_end(&mut server, DOING)?;
+                        return Err(load_error(DOING, &error, &server));
+                    }
+                };
                 stats.into_iter().find(|window| window.id == WindowId(1))
             }
             None => {
@@ -187,8 +191,7 @@ impl PhaseRunner<'_> {
             }
             server.check(DOING)?;
             if let Some(Err(error)) = running.map(Running::check) {
-                std::thread::sleep(LOOK);
-                server.check(DOING)?;
+                wait_for_end(server, DOING)?;
                 return Err(load_error(DOING, &error, server));
             }
             let elapsed = started.elapsed();
