@@ -52,7 +52,7 @@ impl Guests {
         };
         match &self.kvm {
             Kvm::Boots => format!("by KVM ({programs})"),
-            Kvm::Unusable(_) => format!("by translation, some ten times slower ({programs})"),
+            Kvm::Unusable(_) => format!("by translation, many times slower ({programs})"),
             Kvm::Untried => format!(
                 "{programs}; KVM is tried with the first guest, or now with --kernel BZIMAGE"
             ),
@@ -68,7 +68,7 @@ impl Guests {
         Some(Advice {
             about: "guests".to_owned(),
             effect: format!(
-                "{fault}: guests are translated, and what is timed in them means little"
+                "KVM cannot be used ({fault}): guests are translated, and what is timed in them means little"
             ),
             mend: "use a machine whose KVM boots a kernel, or compare profiles under guest.icount"
                 .to_owned(),

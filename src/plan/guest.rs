@@ -119,7 +119,7 @@ pub enum Accel {
     Auto,
     /// By the processor.
     Kvm,
-    /// Translated, some ten times slower.
+    /// Translated, ten to thirty times slower.
     Tcg,
 }
 
