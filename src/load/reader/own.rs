@@ -11,6 +11,7 @@ use super::{ReaderError, Reading};
 fn reading(value: f64, load: &ExternalLoad) -> Reading {
     let mut reading = Reading {
         metrics: Vec::new(),
+        operations: None,
     };
     reading.push(&load.metric, value, &load.unit, load.direction);
     reading

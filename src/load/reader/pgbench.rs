@@ -20,6 +20,12 @@ pub fn read(output: &str) -> Result<Reading, ReaderError> {
         (!line.contains("(including connections")).then_some(tps)
     })?;
     let mut reading = Reading::throughput(number(tps, line)?, "tps");
+    const PROCESSED: &str = "number of transactions actually processed: ";
+    if let Some((line, count)) = only(output, PROCESSED.trim(), |line| after(line, PROCESSED))? {
+        // `400/400` where their number was asked for.
+        let done = count.split('/').next().unwrap_or(count);
+        reading.operations = Some(number(done, line)? as u64);
+    }
     for (prefix, name) in [
         ("latency average = ", "latency_mean"),
         ("latency stddev = ", "latency_stddev"),
@@ -41,9 +47,11 @@ mod tests {
         let reading = read(&recorded("pgbench.txt")).unwrap();
         assert_eq!(reading.get("throughput"), Some(456.130355));
         assert_eq!(reading.get("latency_mean"), Some(8.769));
+        assert_eq!(reading.operations, Some(1369));
         let reading = read(&recorded("pgbench-progress.txt")).unwrap();
         assert_eq!(reading.get("throughput"), Some(10103.306307));
         assert_eq!(reading.get("latency_stddev"), Some(0.498));
+        assert_eq!(reading.operations, Some(400));
     }
 
     #[test]

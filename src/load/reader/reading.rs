@@ -20,6 +20,8 @@ pub struct ReadMetric {
 pub struct Reading {
     /// At least one.
     pub metrics: Vec<ReadMetric>,
+    /// Operations that were done, where the program counts them.
+    pub operations: Option<u64>,
 }
 
 impl Reading {
@@ -27,6 +29,7 @@ impl Reading {
     pub(super) fn throughput(value: f64, unit: &str) -> Reading {
         let mut reading = Reading {
             metrics: Vec::new(),
+            operations: None,
         };
         reading.push("throughput", value, unit, Direction::HigherIsBetter);
         reading

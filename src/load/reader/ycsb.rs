@@ -52,6 +52,11 @@ pub fn read(output: &str) -> Result<Reading, ReaderError> {
         if matches!(section, "OVERALL" | "CLEANUP") || section.starts_with("TOTAL_GC") {
             continue;
         }
+        // One that reads, modifies and writes is counted as its read and its update too.
+        if name == "Operations" && section != "READ-MODIFY-WRITE" {
+            let before = reading.operations.unwrap_or(0);
+            reading.operations = Some(before + number(value, line)? as u64);
+        }
         let operation = section.to_lowercase().replace('-', "_");
         let which = if name == "AverageLatency(us)" {
             "mean"
@@ -81,6 +86,7 @@ mod tests {
         assert_eq!(reading.get("latency_read_p95"), Some(3.873));
         assert_eq!(reading.get("latency_update_p99"), Some(7.411));
         assert_eq!(reading.get("latency_cleanup_mean"), None);
+        assert_eq!(reading.operations, Some(113_853_045 + 12_649_998));
     }
 
     #[test]

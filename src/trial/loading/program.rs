@@ -135,7 +135,8 @@ impl Loading for ProgramLoad<'_> {
     }
 }
 
-/// A program's numbers as a window. It tells no count of operations: rate times time is one.
+/// A program's numbers as a window. Where it tells no count of operations, rate times time is one,
+/// which its own start makes a little too large.
 fn seen(reading: &Reading, lasted: Duration) -> Result<Seen, String> {
     for metric in &reading.metrics {
         let is_main = metric.name == reading.metrics[0].name;
@@ -146,9 +147,9 @@ fn seen(reading: &Reading, lasted: Duration) -> Result<Seen, String> {
             ));
         }
     }
-    let ops = reading
-        .ops_per_second()
-        .map(|rate| (rate * lasted.as_secs_f64()).round().max(1.0) as u64);
+    let estimate = |rate: f64| (rate * lasted.as_secs_f64()).round().max(1.0) as u64;
+    let rate = reading.ops_per_second();
+    let ops = rate.map(|rate| reading.operations.unwrap_or_else(|| estimate(rate)).max(1));
     let metrics = reading.metrics.iter();
     Ok(Seen {
         duration_ns: lasted.as_nanos() as u64,
@@ -239,6 +240,7 @@ mod tests {
                     direction,
                 },
             }],
+            operations: None,
         }
     }
 
@@ -257,6 +259,10 @@ mod tests {
             assert_eq!(seen.ops, ops, "{unit}");
             assert_eq!(seen.duration_ns, 3_000_000_000);
         }
+        // What the program counts itself is what it did, however long it took to start.
+        let mut counted = reading(120.0, "tps", HigherIsBetter);
+        counted.operations = Some(240);
+        assert_eq!(seen(&counted, lasted).unwrap().ops, Some(240));
     }
 
     #[test]
