@@ -25,6 +25,8 @@ impl Workspace {
     /// Makes a workspace below `root`, and removes those that no living process holds.
     pub fn new(root: &Path) -> std::io::Result<Self> {
         std::fs::create_dir_all(root)?;
+        // A guest sees the host's root elsewhere, where links that begin with `/` lead nowhere.
+        let root = &std::fs::canonicalize(root)?;
         // Nobody may take a workspace whose lock is about to be taken for one that is left.
         let door = FileLock::acquire(&root.join(DOOR), &mut |_| {}, &|| false)?;
         sweep(root);
