@@ -291,6 +291,27 @@ fn a_function_split_into_two_has_moved() {
 }
 
 #[test]
+fn what_is_new_in_place_of_something_dearer_has_moved_and_no_fall_excuses_twice() {
+    let replaced = |new: &[(&'static str, f64)]| {
+        let mut program = program();
+        program.push(function("old", 20, 60.0, 0.0));
+        for (name, ns) in new {
+            program.push(function(name, 20, 0.0, *ns));
+        }
+        compared(&program, 8, 13)
+    };
+    let cheaper = replaced(&[("new", 30.0)]);
+    assert!(named(&cheaper, "new").is_flagged());
+    assert!(!cheaper.has_regression(), "{:#?}", &cheaper.functions[..3]);
+    let dearer = replaced(&[("new", 100.0)]);
+    assert!(dearer.has_regression());
+    assert!(replaced(&[("new", 40.0), ("other", 65.0)]).has_regression());
+    // Not what is gone: there is nothing new beside it.
+    let unrelated = replaced(&[]);
+    assert_eq!(named(&unrelated, "old").notes, []);
+}
+
+#[test]
 fn a_rise_beside_a_smaller_fall_is_a_regression() {
     let mut program = program();
     set(&mut program, "a02", 8.0 + 60.0);

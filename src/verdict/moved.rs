@@ -3,7 +3,8 @@
 //! Inlining, outlining, splitting and renaming move cost between functions and add none. A flagged
 //! change is called moved when functions that are related to it (callers, callees, siblings, or for
 //! a new function any that is gone) changed the other way by as much: the sum of their samples,
-//! judged as one cost, shows no change that passes the gate. A partner must be significant by
+//! judged as one cost, shows no change that passes the gate. What is new in place of something dearer
+//! that is gone has moved too. A partner must be significant by
 //! itself, at `alpha` over the number of functions that come into question, so that noise of many
 //! relatives does not excuse a regression.
 
@@ -17,6 +18,9 @@ use super::relations::Relations;
 
 /// Most functions that share one move.
 const MOST_MEMBERS: usize = 8;
+
+/// How far, in parts of a function's change, those that it came from may have changed beyond it.
+const MOST_BEYOND: f64 = 2.0;
 
 /// Everything that a search for partners looks at.
 struct Search<'a> {
@@ -221,7 +225,31 @@ impl Search<'_> {
         let rest = joint.change_points.abs();
         let gate = self.rules.judging.gate_points;
         let significant = joint.p.is_some_and(|p| p <= self.rules.judging.alpha);
-        rest < gate || (!significant && rest <= rise / 2.0)
+        rest < gate || (!significant && rest <= rise / 2.0) || self.is_made_good(members, kind)
+    }
+
+    /// Whether a new function costs less than those that are gone, or one that is gone cost less
+    /// than those that are new: then its change is part of theirs. All that is new and flagged
+    /// counts against the same partners, so that none of them excuses twice. A relative that gets
+    /// cheaper by itself excuses nothing here.
+    fn is_made_good(&self, members: &[usize], kind: Kind) -> bool {
+        let status = self.functions[members[0]].status;
+        let renames = self.renames(members[0]);
+        if !members[1..].iter().all(|m| renames.contains(m)) {
+            return false;
+        }
+        let own = self.change(members[0], kind).change_points;
+        let mut all = members.to_vec();
+        all.extend((0..self.functions.len()).filter(|f| {
+            let other = self.change(*f, kind);
+            let alike = self.functions[*f].status == status && !members.contains(f);
+            alike && other.verdict.is_flagged() && other.change_points * own > 0.0
+        }));
+        let beyond = |members: &[usize]| {
+            let joint = self.joint(self.costs.sum(members, kind), kind);
+            -joint.change_points * own.signum()
+        };
+        beyond(members) <= MOST_BEYOND * own.abs() && beyond(&all) >= 0.0
     }
 
     fn joint(&self, counts: super::costs::Counts, kind: Kind) -> CostVerdict {
