@@ -142,7 +142,7 @@ mod tests {
         assert_eq!(
             remarks(&fragments, &finished, dir.path()),
             [
-                "CONFIG_A: the guest's options:1 says y, two.config:1 says n, and the later counts: \
+                "CONFIG_A: the guest's options says y, two.config:1 says n, and the later counts: \
                  the guest may not boot",
                 "CONFIG_B: one.config:2 wished for y, the kernel has n (Kconfig:1): a dependency is \
                  not met, it depends on C",
