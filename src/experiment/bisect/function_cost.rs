@@ -5,10 +5,17 @@
 //! of a later one is the weighted median, over functions, of the log ratio of its self cost to the
 //! reference's. What the reference's own noise adds is the same for every trial, and cancels in
 //! every difference.
+//!
+//! Of a function's own cost and that with all it calls, the search looks at the one by which the ends
+//! differ more, as far as their first trials tell: what got slower in a function that calls much is a
+//! small part of the whole, and what got slower below it is no part of its own. The trials that choose
+//! are two of many, and what is certified is measured afresh.
 
 use std::collections::BTreeMap;
 
-use crate::profile::{FunctionId, FunctionTable};
+use serde::{Deserialize, Serialize};
+
+use crate::profile::{FunctionCounts, FunctionId, FunctionTable};
 use crate::stats::weighted_median;
 use crate::verdict::TrialMeasurement;
 
@@ -22,6 +29,57 @@ const FEWEST_FOR_FACTORS: usize = 8;
 pub struct Reference {
     /// Log self cost and samples by function.
     own: BTreeMap<FunctionId, (f64, f64)>,
+}
+
+/// Which cost of a function is looked at.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum CostKind {
+    /// Of its own instructions.
+    #[serde(rename = "self")]
+    Own,
+    /// Of these and all that it calls.
+    #[default]
+    #[serde(rename = "inclusive")]
+    Inclusive,
+}
+
+impl CostKind {
+    /// As reports call it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Own => "self",
+            Self::Inclusive => "inclusive",
+        }
+    }
+
+    /// The cost by which two trials differ more, in parts of the deviation that counting and a typical
+    /// function's noise give. Inclusive where they are alike.
+    pub fn telling(function: &FunctionId, trials: [&TrialMeasurement; 2]) -> Self {
+        let difference = |kind: Self| {
+            let of = |trial: &TrialMeasurement| {
+                let table = trial.functions.as_ref()?;
+                let samples = kind.samples(table.rows.get(function));
+                let variance = 1.0 / (samples + 0.5) + TYPICAL_NOISE * TYPICAL_NOISE;
+                Some((log_cost(samples, table, trial), variance))
+            };
+            match trials.map(of) {
+                [Some((base, a)), Some((head, b))] => (head - base).abs() / (a + b).sqrt(),
+                _ => 0.0,
+            }
+        };
+        match difference(Self::Own) > difference(Self::Inclusive) {
+            true => Self::Own,
+            false => Self::Inclusive,
+        }
+    }
+
+    fn samples(self, counts: Option<&FunctionCounts>) -> f64 {
+        let counts = counts.copied().unwrap_or_default();
+        match self {
+            Self::Own => counts.self_samples as f64,
+            Self::Inclusive => counts.inclusive_samples as f64,
+        }
+    }
 }
 
 /// A function as it is looked for.
@@ -117,12 +175,16 @@ impl Reference {
         Some(Self { own })
     }
 
-    /// Log inclusive cost of a function in a trial, less the trial's size factor; `None` where the
-    /// trial has no samples.
-    pub fn value(&self, function: &FunctionId, trial: &TrialMeasurement) -> Option<f64> {
+    /// Log cost of a function in a trial, less the trial's size factor; `None` where the trial has no
+    /// samples.
+    pub fn value(
+        &self,
+        function: &FunctionId,
+        kind: CostKind,
+        trial: &TrialMeasurement,
+    ) -> Option<f64> {
         let table = trial.functions.as_ref().filter(|t| t.total_samples > 0)?;
-        let counts = table.rows.get(function).copied().unwrap_or_default();
-        let cost = log_cost(counts.inclusive_samples as f64, table, trial);
+        let cost = log_cost(kind.samples(table.rows.get(function)), table, trial);
         Some(cost - self.factor(function, table, trial))
     }
 
@@ -198,7 +260,7 @@ mod tests {
         let first = trial(100, 1.0);
         let reference = Reference::of(&first).unwrap();
         let f = id("f0", "m");
-        let value = |trial: &TrialMeasurement| reference.value(&f, trial).unwrap();
+        let value = |trial: &TrialMeasurement| reference.value(&f, CostKind::Own, trial).unwrap();
         let base = value(&first);
         assert!((value(&trial(100, 3.0)) - base).abs() < 1e-9);
         let doubled = value(&trial(200, 1.5)) - base;
@@ -211,12 +273,42 @@ mod tests {
     }
 
     #[test]
+    fn the_cost_that_tells_more_is_looked_at() {
+        // `caller` calls `f1`, and works little itself.
+        let with = |own: u64, below: u64| {
+            let mut trial = trial(100, 1.0);
+            let table = trial.functions.as_mut().unwrap();
+            let counts = FunctionCounts {
+                self_samples: own,
+                inclusive_samples: own + below,
+            };
+            table.total_samples += own;
+            table.rows.insert(id("caller", "m"), counts);
+            trial
+        };
+        let base = with(20, 400);
+        for (head, kind) in [
+            (with(140, 400), CostKind::Own),
+            (with(20, 900), CostKind::Inclusive),
+            (with(20, 400), CostKind::Inclusive),
+        ] {
+            assert_eq!(CostKind::telling(&id("caller", "m"), [&base, &head]), kind);
+        }
+        // Of a leaf both are one.
+        let leaf = [&trial(50, 1.0), &trial(300, 1.0)];
+        assert_eq!(CostKind::telling(&id("f0", "m"), leaf), CostKind::Inclusive);
+    }
+
+    #[test]
     fn no_samples_no_value() {
         let mut empty = trial(1, 1.0);
         empty.functions = Some(FunctionTable::default());
         assert!(Reference::of(&empty).is_none());
         let reference = Reference::of(&trial(1, 1.0)).unwrap();
-        assert_eq!(reference.value(&id("f0", "m"), &empty), None);
+        assert_eq!(
+            reference.value(&id("f0", "m"), CostKind::Inclusive, &empty),
+            None
+        );
     }
 
     #[test]

@@ -8,6 +8,7 @@ use crate::experiment::ExperimentError;
 use crate::profile::FunctionId;
 use crate::store::Store;
 
+use super::function_cost::CostKind;
 use super::request::BisectRequest;
 
 /// How a search began.
@@ -36,6 +37,9 @@ pub enum Gauge {
         id: FunctionId,
         /// Number of the trial in the store.
         reference: i64,
+        /// Which of its costs.
+        #[serde(default)]
+        cost: CostKind,
     },
     /// The first value of a metric.
     Metric {

@@ -4,7 +4,7 @@ use crate::experiment::ExperimentError;
 use crate::profile::FunctionId;
 
 use super::bench::{Raw, Values};
-use super::function_cost::{FunctionName, NotOne, Reference};
+use super::function_cost::{CostKind, FunctionName, NotOne, Reference};
 use super::journal::Gauge;
 use super::request::Measured;
 
@@ -23,6 +23,7 @@ pub struct Meter {
 enum Scale {
     Function {
         id: FunctionId,
+        cost: CostKind,
         reference: Reference,
     },
     Metric {
@@ -58,6 +59,14 @@ impl Meter {
         }
     }
 
+    /// Which of the function's costs is looked at, once it is known.
+    pub fn cost(&self) -> Option<CostKind> {
+        match &self.scale {
+            Some(Scale::Function { cost, .. }) => Some(*cost),
+            _ => None,
+        }
+    }
+
     /// Whether trials have to be seen before any of them has a value.
     pub fn is_set(&self) -> bool {
         self.scale.is_some() || matches!(self.measured, Measured::Script { .. })
@@ -72,13 +81,14 @@ impl Meter {
     pub fn set(&mut self, gauge: &Gauge, reference: Option<&Raw>) -> Result<(), ExperimentError> {
         self.scale = Some(match gauge {
             Gauge::Metric { first } => Scale::Metric { unit: unit(*first) },
-            Gauge::Function { id, .. } => {
+            Gauge::Function { id, cost, .. } => {
                 let reference = reference.and_then(|raw| match &raw.values {
                     Values::Measured(trial) => Reference::of(trial),
                     Values::Script { .. } => None,
                 });
                 Scale::Function {
                     id: id.clone(),
+                    cost: *cost,
                     reference: reference.ok_or_else(no_samples)?,
                 }
             }
@@ -92,10 +102,20 @@ impl Meter {
             return Err(no_samples());
         };
         match &self.measured {
-            Measured::Function { name } => Ok(Gauge::Function {
-                id: find(name, first)?,
-                reference: reference.stored,
-            }),
+            Measured::Function { name } => {
+                let id = find(name, first)?;
+                let cost = match first.iter().map(|raw| &raw.values).collect::<Vec<_>>()[..] {
+                    [Values::Measured(good), Values::Measured(bad)] => {
+                        CostKind::telling(&id, [good, bad])
+                    }
+                    _ => CostKind::default(),
+                };
+                Ok(Gauge::Function {
+                    id,
+                    reference: reference.stored,
+                    cost,
+                })
+            }
             _ => Ok(Gauge::Metric {
                 first: self.of_metric(reference)?,
             }),
@@ -106,9 +126,14 @@ impl Meter {
     pub fn value(&self, raw: &Raw) -> Result<Option<f64>, ExperimentError> {
         Ok(match (&raw.values, &self.scale) {
             (Values::Script { is_bad }, _) => Some(f64::from(u8::from(*is_bad != self.swapped))),
-            (Values::Measured(trial), Some(Scale::Function { id, reference })) => {
-                reference.value(id, trial)
-            }
+            (
+                Values::Measured(trial),
+                Some(Scale::Function {
+                    id,
+                    cost,
+                    reference,
+                }),
+            ) => reference.value(id, *cost, trial),
             (Values::Measured(_), Some(Scale::Metric { unit })) => {
                 Some((self.of_metric(raw)? / (2.0 * unit)).asinh())
             }

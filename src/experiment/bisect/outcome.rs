@@ -213,6 +213,7 @@ fn measured(scene: &Scene<'_>, searcher: &Searcher<'_, '_>) -> MeasuredValue {
     MeasuredValue {
         kind,
         name,
+        cost: searcher.meter.cost().map(|cost| cost.word().to_owned()),
         direction: scene
             .request
             .towards

@@ -98,6 +98,9 @@ pub struct MeasuredValue {
     pub kind: MeasuredKind,
     /// A metric's name, a function's, or a command line.
     pub name: String,
+    /// Which cost of a function: `self`, or `inclusive` of all that it calls.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<String>,
     /// `slower` or `faster` where only that was looked for.
     pub direction: Option<String>,
 }

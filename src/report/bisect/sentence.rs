@@ -122,7 +122,13 @@ fn undecided(report: &BisectReport) -> String {
 pub(super) fn what(measured: &MeasuredValue) -> String {
     match measured.kind {
         MeasuredKind::Metric => measured.name.clone(),
-        MeasuredKind::Function => format!("the cost of {} per operation", measured.name),
+        MeasuredKind::Function => {
+            let own = match measured.cost.as_deref() {
+                Some("self") => "own ",
+                _ => "",
+            };
+            format!("the {own}cost of {} per operation", measured.name)
+        }
         MeasuredKind::Script => format!("how often `{}` fails", measured.name),
     }
 }
