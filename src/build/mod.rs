@@ -21,14 +21,17 @@ mod libraries;
 mod log;
 mod program_digest;
 mod recognise;
+mod request;
 mod runner;
 mod shims;
+mod work;
 mod workshop;
 
 pub use artifact::{Artifact, ArtifactFile};
-pub use builder::{BuildEvent, BuildRequest, Builder, Known, Reuse};
+pub use builder::Builder;
 pub use error::BuildError;
 pub use failure::{Failure, FailureReason};
 pub use kernel::{KernelTool, missing_kernel_tools};
 pub use program_digest::program_digest;
 pub use recognise::{BuildSystem, Recognised, recognise};
+pub use request::{BuildEvent, BuildRequest, Known, Reuse};

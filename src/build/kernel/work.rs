@@ -7,12 +7,13 @@ use std::time::{Duration, Instant};
 use crate::plan::Recipe;
 use crate::repo::ExportOptions;
 
-use super::super::builder::{BuildEvent, Reuse, Work, available_jobs, with_warnings};
 use super::super::cache::{Entry, Outcome, remove};
 use super::super::environment::{Environment, SOURCE_TIME};
 use super::super::error::BuildError;
 use super::super::failure::FailureReason;
+use super::super::request::{BuildEvent, Reuse};
 use super::super::runner::Runner;
+use super::super::work::{Work, available_jobs, with_warnings};
 use super::collect::collect;
 use super::configuration::Configuration;
 use super::inputs::{Base, Inputs, compiler, compiler_identity, key_parts};

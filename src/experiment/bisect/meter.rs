@@ -4,7 +4,8 @@ use crate::experiment::ExperimentError;
 use crate::profile::FunctionId;
 
 use super::bench::{Raw, Values};
-use super::function_cost::{CostKind, FunctionName, NotOne, Reference};
+use super::function_cost::{CostKind, Reference};
+use super::function_name::{FunctionName, NotOne};
 use super::journal::Gauge;
 use super::request::Measured;
 

@@ -11,6 +11,7 @@ mod explain;
 mod field;
 mod find;
 mod function_cost;
+mod function_name;
 mod journal;
 mod line;
 mod meter;

@@ -1,19 +1,7 @@
-//! Records as the kernel writes them into a ring, read from bytes.
-//!
-//! Every length and offset in a record is checked, so that a damaged recording gives an error and
-//! no more. The layout is that of `perf_event_open(2)` for the one sample format that
-//! [`attributes`](super::attributes) asks for.
+//! From the bytes of a record to what they say.
 
-/// Number of user registers in a sample; see [`USER_REGISTERS`].
-pub const REGISTER_COUNT: usize = USER_REGISTERS.count_ones() as usize;
-
-/// The registers that unwinding needs, as a mask of `enum perf_event_x86_regs`: BP, SP, IP.
-#[cfg(target_arch = "x86_64")]
-pub const USER_REGISTERS: u64 = 1 << 6 | 1 << 7 | 1 << 8;
-
-/// The registers that unwinding needs, as a mask of `enum perf_event_arm_regs`: X29, LR, SP, PC.
-#[cfg(not(target_arch = "x86_64"))]
-pub const USER_REGISTERS: u64 = 1 << 29 | 1 << 30 | 1 << 31 | 1 << 32;
+use super::reader::{Reader, RecordError, Words};
+use super::{CpuMode, Layout, Mmap, REGISTER_COUNT, Record, Sample, UserState};
 
 const PERF_RECORD_LOST: u32 = 2;
 const PERF_RECORD_COMM: u32 = 3;
@@ -33,146 +21,6 @@ const MISC_MMAP_BUILD_ID: u16 = 1 << 14;
 const HEADER_BYTES: usize = 8;
 /// What `sample_id_all` appends to every record but samples: pid, tid, time.
 const TRAILER_BYTES: usize = 16;
-
-/// What a sample holds beside instruction pointer, thread, time and period.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Layout {
-    /// A call chain follows the period.
-    pub call_chain: bool,
-    /// User registers and a copy of the user stack follow the call chain.
-    pub user_state: bool,
-}
-
-/// Why bytes are no record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum RecordError {
-    /// The bytes end before the record does.
-    #[error("a record ends too early: {at} more bytes were wanted")]
-    Truncated {
-        /// Bytes that are missing, at least.
-        at: usize,
-    },
-}
-
-/// One record.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Record<'a> {
-    /// A sample.
-    Sample(Sample<'a>),
-    /// An executable region was mapped.
-    Mmap(Mmap<'a>),
-    /// A thread got a name.
-    Comm {
-        /// Process.
-        pid: u32,
-        /// Thread.
-        tid: u32,
-        /// The name, at most 15 bytes.
-        name: &'a [u8],
-        /// Whether by `exec`, which also replaces the address space.
-        exec: bool,
-    },
-    /// A thread or process was made.
-    Fork {
-        /// Process of the new thread.
-        pid: u32,
-        /// The new thread.
-        tid: u32,
-        /// Process of the maker.
-        parent_pid: u32,
-        /// Thread of the maker.
-        parent_tid: u32,
-    },
-    /// A thread ended.
-    Exit {
-        /// Process.
-        pid: u32,
-        /// Thread.
-        tid: u32,
-    },
-    /// The kernel dropped records because the ring was full.
-    Lost {
-        /// How many.
-        count: u64,
-    },
-    /// The kernel slowed sampling down.
-    Throttle,
-    /// Any other record.
-    Other,
-}
-
-/// In which mode the CPU was when a sample was taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CpuMode {
-    /// Kernel.
-    Kernel,
-    /// User.
-    User,
-    /// Hypervisor, guest, or not told.
-    Other,
-}
-
-/// A sample.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sample<'a> {
-    /// Mode of the sampled instruction.
-    pub mode: CpuMode,
-    /// The sampled instruction.
-    pub ip: u64,
-    /// Process.
-    pub pid: u32,
-    /// Thread.
-    pub tid: u32,
-    /// `CLOCK_MONOTONIC` in nanoseconds.
-    pub time: u64,
-    /// What the event counted since the last sample.
-    pub period: u64,
-    /// The call chain, innermost first, with the kernel's context marks in it.
-    pub call_chain: Words<'a>,
-    /// User registers and stack, where they were asked for and the thread has any.
-    pub user: Option<UserState<'a>>,
-}
-
-/// The user half of a thread when it was sampled.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UserState<'a> {
-    /// Values of [`USER_REGISTERS`], lowest bit first.
-    pub registers: [u64; REGISTER_COUNT],
-    /// The stack from the stack pointer upwards; as much as could be copied.
-    pub stack: &'a [u8],
-}
-
-/// An executable mapping.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mmap<'a> {
-    /// Process.
-    pub pid: u32,
-    /// First address.
-    pub start: u64,
-    /// Length in bytes.
-    pub len: u64,
-    /// Offset of the first byte in the file.
-    pub file_offset: u64,
-    /// Path as the process sees it; `//anon`, `[vdso]` and the like for what is no file.
-    pub path: &'a [u8],
-    /// Build id of the file, where the kernel could read it.
-    pub build_id: Option<&'a [u8]>,
-}
-
-/// 64-bit words in a record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Words<'a>(&'a [u8]);
-
-impl<'a> Words<'a> {
-    /// Returns the words in order.
-    pub fn iter(self) -> impl Iterator<Item = u64> + 'a {
-        self.0.chunks_exact(8).map(|word| {
-            let mut bytes = [0; 8];
-            bytes.copy_from_slice(word);
-            u64::from_ne_bytes(bytes)
-        })
-    }
-}
 
 /// Returns the time of a record (`CLOCK_MONOTONIC`, nanoseconds) without reading the rest.
 pub fn time_of(bytes: &[u8]) -> Result<u64, RecordError> {
@@ -256,7 +104,7 @@ fn sample(mut reader: Reader<'_>, misc: u16, layout: Layout) -> Result<Sample<'_
     let call_chain = match layout.call_chain {
         true => {
             let words = reader.u64()?;
-            Words(reader.take(words.saturating_mul(8))?)
+            reader.words(words)?
         }
         false => Words::default(),
     };
@@ -316,58 +164,12 @@ fn mmap2(mut reader: Reader<'_>, misc: u16) -> Result<Mmap<'_>, RecordError> {
     })
 }
 
-/// Takes values off the front of bytes.
-struct Reader<'a>(&'a [u8]);
-
-impl<'a> Reader<'a> {
-    fn take(&mut self, len: u64) -> Result<&'a [u8], RecordError> {
-        match usize::try_from(len)
-            .ok()
-            .and_then(|len| self.0.split_at_checked(len))
-        {
-            Some((head, tail)) => {
-                self.0 = tail;
-                Ok(head)
-            }
-            None => Err(RecordError::Truncated {
-                at: usize::try_from(len)
-                    .unwrap_or(usize::MAX)
-                    .saturating_sub(self.0.len()),
-            }),
-        }
-    }
-
-    fn array<const N: usize>(&mut self) -> Result<[u8; N], RecordError> {
-        let mut bytes = [0; N];
-        bytes.copy_from_slice(self.take(N as u64)?);
-        Ok(bytes)
-    }
-
-    fn u16(&mut self) -> Result<u16, RecordError> {
-        self.array().map(u16::from_ne_bytes)
-    }
-
-    fn u32(&mut self) -> Result<u32, RecordError> {
-        self.array().map(u32::from_ne_bytes)
-    }
-
-    fn u64(&mut self) -> Result<u64, RecordError> {
-        self.array().map(u64::from_ne_bytes)
-    }
-
-    /// The rest up to the first zero byte.
-    fn text(&self) -> &'a [u8] {
-        let end = self.0.iter().position(|b| *b == 0).unwrap_or(self.0.len());
-        &self.0[..end]
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::encode::{Encoded, SampleParts};
     use super::*;
+    use crate::sample::encode::{Encoded, SampleParts};
 
     const WITH_ALL: Layout = Layout {
         call_chain: true,

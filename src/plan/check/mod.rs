@@ -1,47 +1,22 @@
 //! Values that no plan can mean, although each is well formed.
 
-use super::command_line::{CommandLine, Placeholders};
-use super::model::{Plan, SubjectKind};
-use super::workload::{Command, CommandMetric, Listen, Probe, Server};
+mod commands;
+mod words;
 
-/// A fault of a plan.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
-    /// Dotted key.
-    pub key: String,
-    /// What is wrong and what would be right.
-    pub message: String,
-}
+use crate::plan::model::{Plan, SubjectKind};
+use crate::plan::workload::Listen;
 
-fn fault(key: &str, message: impl Into<String>) -> Option<Fault> {
-    Some(Fault {
-        key: key.to_owned(),
-        message: message.into(),
-    })
-}
+use commands::{SERVER_PLACEHOLDERS, preparation, program};
+use words::{fault, words, zero};
 
-/// Placeholders that a server's command may use.
-const SERVER_PLACEHOLDERS: [&str; 6] =
-    ["artifact", "artifact-dir", "run", "socket", "port", "cpus"];
-/// Placeholders that a program that is the load may use.
-const PROGRAM_PLACEHOLDERS: [&str; 7] = [
-    "artifact",
-    "artifact-dir",
-    "run",
-    "socket",
-    "port",
-    "cpus",
-    "seconds",
-];
-/// Placeholders that a command may use.
-const COMMAND_PLACEHOLDERS: [&str; 4] = ["artifact", "artifact-dir", "run", "cpus"];
+pub use words::Fault;
 
 /// The first fault of a plan, if there is one.
 pub fn check(plan: &Plan) -> Option<Fault> {
     workload(plan)
         .or_else(|| installed(plan))
         .or_else(|| {
-            let (key, message) = super::kernel::check(plan)?;
+            let (key, message) = crate::plan::kernel::check(plan)?;
             fault(&key, message)
         })
         .or_else(|| port(plan))
@@ -70,7 +45,7 @@ fn phases(plan: &Plan) -> Option<Fault> {
             "only a [server] has such metrics; `command.metric` says what is measured of a command",
         );
     }
-    if let Some((key, message)) = super::phase::check(&plan.phase, &plan.metric) {
+    if let Some((key, message)) = crate::plan::phase::check(&plan.phase, &plan.metric) {
         return fault(&key, message);
     }
     let of_phases = plan.phase.iter().enumerate().flat_map(|(at, phase)| {
@@ -90,7 +65,7 @@ fn settings(plan: &Plan) -> Option<Fault> {
     let planned = plan.settings.keys();
     let own = plan.custom_settings.keys();
     planned.chain(own).find_map(|name| {
-        let error = super::settings::place(name, &plan.custom_settings).err()?;
+        let error = crate::plan::settings::place(name, &plan.custom_settings).err()?;
         let section = match plan.custom_settings.contains_key(name) {
             true => "custom-settings",
             false => "settings",
@@ -103,10 +78,10 @@ fn settings(plan: &Plan) -> Option<Fault> {
 fn kernels(plan: &Plan) -> Option<Fault> {
     let below =
         |section: &str, (key, message): (&str, String)| fault(&format!("{section}.{key}"), message);
-    if let Some(found) = plan.guest.as_ref().and_then(super::Guest::check) {
+    if let Some(found) = plan.guest.as_ref().and_then(crate::plan::Guest::check) {
         return below("guest", found);
     }
-    if let Some(found) = plan.host.as_ref().and_then(super::Host::check) {
+    if let Some(found) = plan.host.as_ref().and_then(crate::plan::Host::check) {
         return below("host", found);
     }
     let kernel = plan.guest.as_ref().and_then(|guest| guest.kernel.as_ref());
@@ -118,7 +93,7 @@ fn kernels(plan: &Plan) -> Option<Fault> {
     }
     // Levels of a matrix may name it, and each of its cells is looked at.
     if plan.guest.is_some() && !plan.boots_guest() && plan.matrix.is_none() {
-        return fault("guest.kernel", super::guest::NO_KERNEL);
+        return fault("guest.kernel", crate::plan::guest::NO_KERNEL);
     }
     let release = plan
         .host
@@ -143,8 +118,8 @@ fn workload(plan: &Plan) -> Option<Fault> {
             "command",
             "a plan has either [server] or [command], not both",
         ),
-        (Some(server), None) => self::server(server),
-        (None, Some(command)) => self::command(command),
+        (Some(server), None) => commands::server(server),
+        (None, Some(command)) => commands::command(command),
         (None, None) => fault("server", "a plan needs a [server] or a [command] section"),
     }
 }
@@ -196,56 +171,8 @@ fn installed(plan: &Plan) -> Option<Fault> {
     })
 }
 
-fn server(server: &Server) -> Option<Fault> {
-    let ready = &server.ready;
-    words("server.start", &server.start, &SERVER_PLACEHOLDERS)
-        .or_else(|| words("server.init", server.init.as_ref()?, &SERVER_PLACEHOLDERS))
-        .or_else(|| environment("server.env", &server.env, &SERVER_PLACEHOLDERS))
-        .or_else(|| one_word("server.socket", &server.socket, &["run"]))
-        .or_else(|| match (ready.probe, &ready.pattern, &ready.command) {
-            (Probe::Log, None, _) => {
-                fault("server.ready.pattern", "the probe `log` needs a pattern")
-            }
-            (Probe::Log, Some(pattern), _) => expression("server.ready.pattern", pattern),
-            (Probe::Command, _, None) => fault(
-                "server.ready.command",
-                "the probe `command` needs a command",
-            ),
-            (Probe::Command, _, Some(command)) => {
-                words("server.ready.command", command, &SERVER_PLACEHOLDERS)
-            }
-            (Probe::Ping | Probe::Connect, _, _) => None,
-        })
-        .or_else(|| {
-            ready
-                .timeout
-                .0
-                .is_zero()
-                .then(|| zero("server.ready.timeout"))?
-        })
-}
-
-fn command(command: &Command) -> Option<Fault> {
-    words("command.run", &command.run, &COMMAND_PLACEHOLDERS)
-        .or_else(|| environment("command.env", &command.env, &COMMAND_PLACEHOLDERS))
-        .or_else(|| (command.runs == 0).then(|| zero("command.runs"))?)
-        .or_else(|| command.timeout.0.is_zero().then(|| zero("command.timeout"))?)
-        .or_else(|| match (command.metric, &command.pattern) {
-            (CommandMetric::Output, None) => fault(
-                "command.pattern",
-                "the metric `output` needs a pattern with a group named `value`, such as 'ops/s: (?<value>[0-9.]+)'",
-            ),
-            (CommandMetric::Output, Some(pattern)) => expression("command.pattern", pattern).or_else(|| {
-                let named = regex::Regex::new(pattern).is_ok_and(|regex| regex.capture_names().flatten().any(|name| name == "value"));
-                (!named).then(|| fault("command.pattern", "the pattern has no group named `value`: write (?<value>[0-9.]+) where the number stands"))?
-            }),
-            (_, Some(_)) => fault("command.pattern", "a pattern goes with metric = \"output\" only"),
-            (_, None) => None,
-        })
-}
-
 fn load(plan: &Plan) -> Option<Fault> {
-    let check = |section: &str, spec: &super::LoadSpec| {
+    let check = |section: &str, spec: &crate::plan::LoadSpec| {
         let error = spec.check().err()?;
         fault(&format!("{section}.{}", error.key), error.message)
     };
@@ -261,29 +188,6 @@ fn load(plan: &Plan) -> Option<Fault> {
         .or_else(|| preparation(plan))
         .or_else(|| check("load", &plan.load))
         .or_else(|| check("prepare", plan.prepare.as_ref()?))
-}
-
-fn program(plan: &Plan) -> Option<Fault> {
-    let program = plan.load_program.as_ref()?;
-    if let Err(error) = program.check() {
-        return fault(&format!("load-program.{}", error.key), error.message);
-    }
-    words("load-program.run", &program.run, &PROGRAM_PLACEHOLDERS)
-        .or_else(|| environment("load-program.env", &program.env, &PROGRAM_PLACEHOLDERS))
-        .or_else(|| {
-            let output = program.output.as_deref()?;
-            one_word("load-program.output", output, &PROGRAM_PLACEHOLDERS)
-        })
-        .or_else(|| {
-            let is_zero = program.timeout.0.is_zero();
-            is_zero.then(|| zero("load-program.timeout"))?
-        })
-}
-
-fn preparation(plan: &Plan) -> Option<Fault> {
-    let program = plan.prepare_program.as_ref()?;
-    words("prepare-program.run", &program.run, &SERVER_PLACEHOLDERS)
-        .or_else(|| environment("prepare-program.env", &program.env, &SERVER_PLACEHOLDERS))
 }
 
 fn cpus(plan: &Plan) -> Option<Fault> {
@@ -347,45 +251,4 @@ fn judging(plan: &Plan) -> Option<Fault> {
         }
     }
     None
-}
-
-fn zero(key: &str) -> Option<Fault> {
-    fault(key, "must be more than zero")
-}
-
-fn words(key: &str, command: &CommandLine, known: &[&'static str]) -> Option<Fault> {
-    if command.0.is_empty() {
-        return fault(key, "is missing: it says what to run");
-    }
-    command.0.iter().find_map(|word| one_word(key, word, known))
-}
-
-fn environment(
-    key: &str,
-    variables: &std::collections::BTreeMap<String, String>,
-    known: &[&'static str],
-) -> Option<Fault> {
-    variables.iter().find_map(|(name, value)| {
-        if name.is_empty() || name.contains(['=', '\0']) {
-            return fault(key, format!("`{name}` cannot be the name of a variable"));
-        }
-        one_word(&format!("{key}.{name}"), value, known)
-    })
-}
-
-fn one_word(key: &str, word: &str, known: &[&'static str]) -> Option<Fault> {
-    let values = Placeholders::new(known.iter().map(|name| (*name, String::new())));
-    if word.contains('\0') {
-        return fault(key, "holds a NUL character");
-    }
-    values
-        .expand(word)
-        .err()
-        .and_then(|error| fault(key, error.to_string()))
-}
-
-fn expression(key: &str, pattern: &str) -> Option<Fault> {
-    regex::Regex::new(pattern)
-        .err()
-        .and_then(|error| fault(key, error.to_string()))
 }

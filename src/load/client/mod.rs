@@ -1,19 +1,24 @@
 //! One connection: what it asks next, what it waits for, and what comes back.
 
+mod fault;
+mod run;
+
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
 
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 
+use crate::load::command::{CommandTemplate, Expect, Values};
+use crate::load::error::{LoadError, escape};
+use crate::load::keys::{KeySource, Rng};
+use crate::load::pacing::Pacing;
+use crate::load::recorder::Recorder;
+use crate::load::reply::{Reply, ReplyParser};
 use crate::plan::load::{KeyPattern, LoadSpec};
 
-use super::command::{CommandTemplate, Expect, Values};
-use super::error::{Fault, LoadError, escape};
-use super::keys::{KeySource, Rng};
-use super::pacing::Pacing;
-use super::recorder::Recorder;
-use super::reply::{Reply, ReplyParser, Stop};
+use fault::{Refusal, render};
+use run::Run;
 
 /// What all clients of a run share.
 #[derive(Debug)]
@@ -87,13 +92,6 @@ fn reconnect_interval(spec: &LoadSpec) -> u64 {
     }
 }
 
-/// Why a reply was not accepted.
-enum Refusal {
-    Unasked(String),
-    Error(InFlight, String),
-    Wrong(InFlight, &'static str, String),
-}
-
 impl Client {
     /// A client on an open connection, with nothing sent.
     pub fn new(id: u64, socket: OwnedFd, shared: &Shared, left: u64) -> Client {
@@ -109,7 +107,7 @@ impl Client {
         Client {
             id,
             socket,
-            parser: super::connection::parser(spec),
+            parser: crate::load::connection::parser(spec),
             in_flight: VecDeque::with_capacity(spec.pipeline as usize),
             turn: (0, shared.templates[0].1),
             keys: patterns
@@ -151,7 +149,7 @@ impl Client {
     /// Goes on with another connection. Nothing may be outstanding.
     pub fn reconnected(&mut self, socket: OwnedFd, spec: &LoadSpec) {
         self.socket = socket;
-        self.parser = super::connection::parser(spec);
+        self.parser = crate::load::connection::parser(spec);
         self.until_reconnect = reconnect_interval(spec);
     }
 
@@ -375,93 +373,5 @@ impl Client {
             self.take(shared, &buffer[..count], self.heard_ns, recorder)?;
         }
         Ok(())
-    }
-
-    fn refused(&self, shared: &Shared, stop: Stop<Refusal>) -> LoadError {
-        match stop {
-            Stop::Violation(violation) => LoadError::Protocol {
-                what: violation.what,
-                fault: self.fault(shared, None, escape(&violation.got)),
-            },
-            Stop::Refused(Refusal::Unasked(got)) => {
-                LoadError::Unasked(self.fault(shared, None, got))
-            }
-            Stop::Refused(Refusal::Error(request, got)) => {
-                LoadError::ErrorReply(self.fault(shared, Some(request), got))
-            }
-            Stop::Refused(Refusal::Wrong(request, expected, got)) => LoadError::WrongReply {
-                expected,
-                fault: self.fault(shared, Some(request), got),
-            },
-        }
-    }
-
-    /// Where the client stands. `answered` is a request that has just left the queue.
-    fn fault(&self, shared: &Shared, answered: Option<InFlight>, got: String) -> Fault {
-        let waiting = answered.as_ref().or(self.in_flight.front());
-        let (command, key) = waiting.map_or(self.last, |request| (request.command, request.key));
-        Fault {
-            connection: self.id,
-            command: shared.templates[command as usize].0.describe(key),
-            outstanding: self.in_flight.len() + usize::from(answered.is_some()),
-            got,
-        }
-    }
-
-    fn closed(&self, shared: &Shared) -> LoadError {
-        LoadError::Closed(self.fault(shared, None, self.parser.partial()))
-    }
-
-    fn broken(&self, shared: &Shared, error: Errno) -> LoadError {
-        match error {
-            Errno::CONNRESET | Errno::PIPE => self.closed(shared),
-            error => LoadError::Io {
-                fault: self.fault(shared, None, self.parser.partial()),
-                source: error.into(),
-            },
-        }
-    }
-
-    /// The server owes replies and has not been heard for `seconds`.
-    pub fn stalled(&self, shared: &Shared, seconds: u64) -> LoadError {
-        LoadError::Stalled {
-            seconds,
-            fault: self.fault(shared, None, self.parser.partial()),
-        }
-    }
-}
-
-/// Replies in a row of one command that were sent at one time: their latency is recorded at once.
-#[derive(Default)]
-struct Run {
-    command: u32,
-    sent_ns: u64,
-    count: u64,
-}
-
-impl Run {
-    #[inline]
-    fn continues(&self, request: &InFlight) -> bool {
-        self.count > 0 && self.sent_ns == request.sent_ns && self.command == request.command
-    }
-
-    #[inline]
-    fn end(&self, now_ns: u64, recorder: &mut Recorder) {
-        if self.count > 0 {
-            recorder.commands[self.command as usize]
-                .latency(now_ns.saturating_sub(self.sent_ns), self.count);
-        }
-    }
-}
-
-fn render(reply: Reply<'_>) -> String {
-    match reply {
-        Reply::Simple(text) => escape(text),
-        Reply::Error(text) => escape(text),
-        Reply::Integer => "an integer".to_owned(),
-        Reply::Value(length) => format!("a value of {length} bytes"),
-        Reply::Nil => "nil".to_owned(),
-        Reply::Array { elements, .. } => format!("an array of {elements} elements"),
-        Reply::Other => "a reply of RESP 3".to_owned(),
     }
 }

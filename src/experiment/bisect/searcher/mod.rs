@@ -1,5 +1,8 @@
 //! The search on one line of history: asks the posterior what to do, does it, keeps the answer.
 
+mod reused;
+mod trial;
+
 use std::time::Instant;
 
 use crate::bisect::{Conclusion, Purpose, Response, Side, Step};
@@ -7,13 +10,14 @@ use crate::experiment::ExperimentError;
 use crate::experiment::progress::{Progress, SearchState};
 
 use super::alike::{Ends as AtEnds, compare_ends, is_constant};
-use super::bench::{Bench, Outcome, Raw};
+use super::bench::Bench;
 use super::ends::shown;
 use super::field::{Costs, Field, Rules};
-use super::journal::{Answer, Gauge, Journal, Point};
+use super::journal::{Answer, Journal};
 use super::line::Line;
 use super::meter::Meter;
-use super::request::Measured;
+
+pub use reused::take_up_gauge;
 
 /// Searches lines of history, one after the other.
 pub struct Searcher<'a, 'p> {
@@ -208,193 +212,6 @@ impl Searcher<'_, '_> {
         }
     }
 
-    /// A trial of a class, or the reason why there is none.
-    fn try_class(
-        &mut self,
-        field: &mut Field,
-        costs: &Costs,
-        number: usize,
-        class: usize,
-        purpose: Purpose,
-    ) -> Result<(), ExperimentError> {
-        let Some(outcome) = self.raw(field, costs, number, class)? else {
-            return Ok(());
-        };
-        match outcome {
-            Ok(raw) => {
-                if !self.meter.is_set() {
-                    self.gauge(std::slice::from_ref(&raw))?;
-                }
-                self.keep_trial(field, costs, number, class, &raw, purpose)
-            }
-            Err(skip) => {
-                let commit = field.representative(class).id.clone();
-                self.skip(field, costs, number, commit, skip.0)
-            }
-        }
-    }
-
-    /// The first trial of each end, before which no trial has a value.
-    fn pilot(
-        &mut self,
-        field: &mut Field,
-        costs: &Costs,
-        number: usize,
-    ) -> Result<(), ExperimentError> {
-        let mut raws = Vec::new();
-        for class in [0, field.classes().len() - 1] {
-            match self.raw(field, costs, number, class)? {
-                None => return Ok(()),
-                Some(Ok(raw)) => raws.push(raw),
-                Some(Err(skip)) => {
-                    let commit = field.representative(class).id.clone();
-                    return self.skip(field, costs, number, commit, skip.0);
-                }
-            }
-        }
-        self.gauge(&raws)?;
-        let ends = [0, field.classes().len() - 1];
-        for (class, raw) in ends.into_iter().zip(&raws) {
-            self.keep_trial(field, costs, number, class, raw, Purpose::Endpoint)?;
-        }
-        Ok(())
-    }
-
-    /// Builds and measures a class. `None`: it is the same program as another one, which was kept as
-    /// the answer.
-    fn raw(
-        &mut self,
-        field: &mut Field,
-        costs: &Costs,
-        number: usize,
-        class: usize,
-    ) -> Result<Option<Outcome<Raw>>, ExperimentError> {
-        let revision = field.representative(class).clone();
-        if !matches!(self.bench.request.measured, Measured::Script { .. }) {
-            let artifact = match self.bench.artifact(&revision, self.progress)? {
-                Ok(artifact) => artifact,
-                Err(skip) => return Ok(Some(Err(skip))),
-            };
-            let twin = (0..field.classes().len())
-                .filter(|other| *other != class)
-                .map(|other| field.representative(other))
-                .find(|other| {
-                    self.bench
-                        .built(&other.id)
-                        .is_some_and(|built| built.is_same_program(&artifact))
-                });
-            if let Some(twin) = twin {
-                self.progress.note(&format!(
-                    "{} is the same program as {}",
-                    shown(&revision),
-                    shown(twin)
-                ));
-                let commits = [twin.id.clone(), revision.id.clone()];
-                self.keep(field, costs, number, Answer::Same { commits })?;
-                return Ok(None);
-            }
-        }
-        let outcome = self.bench.measure(&revision, self.progress)?;
-        Ok(Some(outcome))
-    }
-
-    fn gauge(&mut self, first: &[Raw]) -> Result<(), ExperimentError> {
-        let gauge = self.meter.gauge(first)?;
-        self.meter.set(&gauge, first.first())?;
-        self.journal.keep_gauge(gauge)
-    }
-
-    fn keep_trial(
-        &mut self,
-        field: &mut Field,
-        costs: &Costs,
-        number: usize,
-        class: usize,
-        raw: &Raw,
-        purpose: Purpose,
-    ) -> Result<(), ExperimentError> {
-        let commit = field.representative(class).id.clone();
-        let Some(value) = self.meter.value(raw)? else {
-            let reason = "cannot be measured: its profile has no samples".to_owned();
-            return self.skip(field, costs, number, commit, reason);
-        };
-        let point = Point {
-            value,
-            seconds: raw.seconds,
-        };
-        let answer = Answer::Trial {
-            commit,
-            point,
-            purpose,
-        };
-        self.keep(field, costs, number, answer)
-    }
-
-    pub(super) fn skip(
-        &mut self,
-        field: &mut Field,
-        costs: &Costs,
-        number: usize,
-        commit: String,
-        reason: String,
-    ) -> Result<(), ExperimentError> {
-        let told = reason.lines().next().unwrap_or_default().to_owned();
-        let short = commit.get(..10).unwrap_or(&commit).to_owned();
-        self.progress.note(&format!("skipped {short}: {told}"));
-        self.keep(field, costs, number, Answer::Skipped { commit, reason })
-    }
-
-    pub(super) fn keep(
-        &mut self,
-        field: &mut Field,
-        costs: &Costs,
-        number: usize,
-        answer: Answer,
-    ) -> Result<(), ExperimentError> {
-        self.journal.keep(number, &answer)?;
-        field.take(answer, costs);
-        Ok(())
-    }
-
-    /// Values of earlier lines that tell of commits of this one.
-    fn reused(&self, line: &Line) -> Result<Vec<(String, Point)>, ExperimentError> {
-        let number = self.searched.len();
-        let mut earlier: Vec<(&str, Point)> = Vec::new();
-        for answer in self.journal.before_line(number) {
-            match answer {
-                Answer::Trial { commit, point, .. } => earlier.push((commit, *point)),
-                Answer::Certificate {
-                    culprit,
-                    parent,
-                    blocks,
-                    ..
-                } => {
-                    for [p, c] in blocks {
-                        earlier.push((parent, *p));
-                        earlier.push((culprit, *c));
-                    }
-                }
-                Answer::Skipped { .. } | Answer::Same { .. } => {}
-            }
-        }
-        let repository = self.bench.surroundings.repository;
-        let mut reused = Vec::new();
-        for (commit, point) in earlier {
-            let revision = repository.revision(commit)?;
-            let Ok(digest) = self.bench.paths.digest(repository, &revision) else {
-                continue;
-            };
-            let class = line
-                .classes
-                .iter()
-                .find(|class| class.digest.as_ref() == Some(&digest) || class.first().id == commit);
-            if let Some(class) = class {
-                reused.push((class.first().id.clone(), point));
-            }
-        }
-        Ok(reused)
-    }
-
     fn tell(&mut self, field: &Field) {
         let posterior = field.search.posterior();
         let best = field.search.best();
@@ -419,20 +236,4 @@ impl Searcher<'_, '_> {
         };
         self.progress.search(&state);
     }
-}
-
-/// Sets the meter from what an earlier process fixed.
-pub fn take_up_gauge(
-    meter: &mut Meter,
-    journal: &Journal<'_>,
-    bench: &Bench<'_>,
-) -> Result<(), ExperimentError> {
-    let Some(gauge) = journal.gauge() else {
-        return Ok(());
-    };
-    let reference = match gauge {
-        Gauge::Function { reference, .. } => Some(bench.stored(*reference)?),
-        Gauge::Metric { .. } => None,
-    };
-    meter.set(gauge, reference.as_ref())
 }
