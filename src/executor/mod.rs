@@ -12,6 +12,7 @@ pub mod guard;
 mod guarded;
 pub mod guest;
 mod local;
+mod process_stat;
 mod spawn;
 mod tree;
 
@@ -20,5 +21,6 @@ pub use ended::Ended;
 pub use external_load::{ExternalLoadError, ExternalRun};
 pub use guarded::{Guarded, ProcessError};
 pub use local::{LocalTrial, run_trial};
+pub use process_stat::ProcessStat;
 pub use spawn::{Spawn, Supervisor};
 pub use tree::{ProcessId, descendants, end_tree};

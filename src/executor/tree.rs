@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
+use super::process_stat::ProcessStat;
+
 /// A process named so that a later process with the same number is not taken for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct ProcessId {
@@ -18,7 +20,7 @@ pub struct ProcessId {
 impl ProcessId {
     /// Names a process that is alive now (a zombie counts); `None` where there is none.
     pub fn of(pid: i32) -> Option<Self> {
-        let stat = Stat::read(pid)?;
+        let stat = ProcessStat::read(pid)?;
         Some(Self {
             pid,
             start_ticks: stat.start_ticks,
@@ -27,33 +29,8 @@ impl ProcessId {
 
     /// Whether that very process is alive and no zombie.
     pub fn is_alive(self) -> bool {
-        Stat::read(self.pid)
+        ProcessStat::read(self.pid)
             .is_some_and(|stat| stat.start_ticks == self.start_ticks && stat.state != 'Z')
-    }
-}
-
-struct Stat {
-    state: char,
-    parent: i32,
-    start_ticks: u64,
-}
-
-impl Stat {
-    fn read(pid: i32) -> Option<Self> {
-        let text = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
-        Self::parse(&String::from_utf8_lossy(&text))
-    }
-
-    /// The command name stands in parentheses and may itself hold any character, so the fields are
-    /// counted from the last closing parenthesis.
-    fn parse(text: &str) -> Option<Self> {
-        let (_, rest) = text.rsplit_once(')')?;
-        let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
-        Some(Self {
-            state: fields.first()?.chars().next()?,
-            parent: fields.get(1)?.parse().ok()?,
-            start_ticks: fields.get(19)?.parse().ok()?,
-        })
     }
 }
 
@@ -62,7 +39,7 @@ pub fn descendants(root: i32) -> Vec<ProcessId> {
     let mut children: HashMap<i32, Vec<ProcessId>> = HashMap::new();
     let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     for pid in entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok()) {
-        if let Some(stat) = Stat::read(pid).filter(|stat| stat.state != 'Z') {
+        if let Some(stat) = ProcessStat::read(pid).filter(|stat| stat.state != 'Z') {
             children.entry(stat.parent).or_default().push(ProcessId {
                 pid,
                 start_ticks: stat.start_ticks,
@@ -117,22 +94,6 @@ pub fn end_tree(root: i32, grace: Duration, mut reap: impl FnMut()) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_name_with_parentheses_and_spaces_does_not_shift_the_fields() {
-        let text = "42 (a) b (c) S 7 42 42 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 987654 1 2 3";
-        let stat = Stat::parse(text).unwrap();
-        assert_eq!(
-            (stat.state, stat.parent, stat.start_ticks),
-            ('S', 7, 987_654)
-        );
-    }
-
-    #[test]
-    fn half_a_line_is_no_process() {
-        assert!(Stat::parse("42 (sh) S 7 42").is_none());
-        assert!(Stat::parse("").is_none());
-    }
 
     #[test]
     fn this_process_is_alive_and_another_start_time_is_not() {

@@ -3,7 +3,7 @@
 use nix::time::{ClockId, clock_getcpuclockid};
 use nix::unistd::Pid;
 
-use crate::executor::ProcessId;
+use crate::executor::{ProcessId, ProcessStat};
 
 /// Usage of a process tree since it started, at one moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -89,15 +89,13 @@ impl Usage {
 
 fn of_process(process: ProcessId) -> Usage {
     let pid = process.pid;
-    let stat = std::fs::read(format!("/proc/{pid}/stat")).unwrap_or_default();
-    let fields = stat_fields(&String::from_utf8_lossy(&stat));
-    let field = |number: usize| fields.get(number).copied().unwrap_or(0);
     // Another process may have got the number meanwhile.
-    if fields.is_empty() || field(19) != process.start_ticks {
+    let Some(stat) = ProcessStat::read(pid).filter(|stat| stat.start_ticks == process.start_ticks)
+    else {
         return Usage::default();
-    }
-    let (user, system) = (field(11), field(12));
-    let (children_user, children_system) = (field(13), field(14));
+    };
+    let [user, system] = stat.own_ticks;
+    let [children_user, children_system] = stat.children_ticks;
     let clock_ns = cpu_clock_ns(pid).unwrap_or((user + system) * tick_ns());
     // Scaled to the precise sum, so that user and system add up to it.
     let own_user = match user + system {
@@ -107,9 +105,9 @@ fn of_process(process: ProcessId) -> Usage {
     Usage {
         cpu_ns: clock_ns + (children_user + children_system) * tick_ns(),
         user_ns: own_user + children_user * tick_ns(),
-        rss_bytes: field(21) * page_bytes(),
+        rss_bytes: stat.resident_pages * page_bytes(),
         context_switches: context_switches(pid),
-        page_faults: field(7) + field(8) + field(9) + field(10),
+        page_faults: stat.page_faults,
     }
 }
 
@@ -118,15 +116,6 @@ fn cpu_clock_ns(pid: i32) -> Option<u64> {
     let clock: ClockId = clock_getcpuclockid(Pid::from_raw(pid)).ok()?;
     let time = clock.now().ok()?;
     Some(time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64)
-}
-
-/// The numbers behind the command name in `/proc/PID/stat`, state first (as zero).
-fn stat_fields(text: &str) -> Vec<u64> {
-    let behind_name = text.rsplit_once(')').map_or("", |(_, rest)| rest);
-    behind_name
-        .split_ascii_whitespace()
-        .map(|field| field.parse().unwrap_or(0))
-        .collect()
 }
 
 fn context_switches(pid: i32) -> u64 {

@@ -92,6 +92,22 @@ fn names_cannot_act() {
 }
 
 #[test]
+fn a_step_beyond_the_gap_is_said_to_be_one() {
+    let mut report = report("f");
+    assert!(
+        report
+            .sentence
+            .contains("39 % of the change between the ends is left unexplained")
+    );
+    report.unexplained_pct = Some(-57.0);
+    let sentence = super::sentence(&report);
+    assert!(
+        sentence.contains("that is 157 % of the change between the ends, of which others take"),
+        "{sentence}"
+    );
+}
+
+#[test]
 fn the_page_stands_around_the_comparison_and_alone() {
     let report = report("f");
     let alone = page(&report, None);

@@ -61,13 +61,19 @@ fn certified(report: &BisectReport, what: &str) -> String {
     if let Some(left) = report.unexplained_pct
         && left.abs() >= NOTEWORTHY_PCT
     {
-        out.push_str(&format!(
-            "; {left:.0} % of the change between the ends is left unexplained{}",
-            match report.further.is_empty() {
-                true => ", --all looks for more steps",
-                false => "",
+        let more = match report.further.is_empty() {
+            true => ", --all looks for more steps",
+            false => "",
+        };
+        out.push_str(&match left > 0.0 {
+            true => {
+                format!("; {left:.0} % of the change between the ends is left unexplained{more}")
             }
-        ));
+            false => format!(
+                "; that is {:.0} % of the change between the ends, of which others take a part back{more}",
+                100.0 - left
+            ),
+        });
     }
     out.push('.');
     out
