@@ -99,9 +99,10 @@ impl MatrixSpec {
                 .collect();
         }
         let matches = |rule: &BTreeMap<String, String>, cell: &Cell| {
-            let mut levels = self.levels(cell);
-            rule.iter()
-                .all(|(axis, level)| levels.any(|(name, of)| name == axis && of.name == *level))
+            rule.iter().all(|(axis, level)| {
+                self.levels(cell)
+                    .any(|(name, of)| name == axis && of.name == *level)
+            })
         };
         all.into_iter()
             .map(Cell)
@@ -256,6 +257,30 @@ mod tests {
                 "THP=never, pattern=G"
             ]
         );
+    }
+
+    #[test]
+    fn rules_hold_whatever_the_order_of_the_axes() {
+        let axes = "
+            [[axis]]\nname = 'pattern'\nlevel = [{ name = 'R' }, { name = 'P' }]
+            [[axis]]\nname = 'THP'\nlevel = [{ name = 'always' }, { name = 'never' }]";
+        let rule = "{ THP = 'never', pattern = 'P' }";
+        let without = spec(&format!("exclude = [{rule}]\n{axes}"));
+        let names = |spec: &MatrixSpec| -> Vec<String> {
+            spec.cells().iter().map(|cell| spec.name(cell)).collect()
+        };
+        assert_eq!(
+            names(&without),
+            [
+                "pattern=R, THP=always",
+                "pattern=R, THP=never",
+                "pattern=P, THP=always"
+            ]
+        );
+        let with = spec(&format!(
+            "exclude = [{{ THP = 'never' }}]\ninclude = [{rule}]\n{axes}"
+        ));
+        assert!(names(&with).contains(&"pattern=P, THP=never".to_owned()));
     }
 
     #[test]

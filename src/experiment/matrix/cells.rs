@@ -10,6 +10,7 @@ use super::super::compare::{Surroundings, place};
 use super::super::error::ExperimentError;
 use super::super::job::ProgramFiles;
 use super::super::progress::Progress;
+use super::identity::Commits;
 use super::request::{CellPlan, MatrixRequest, MatrixSurroundings};
 
 /// A cell that can be measured.
@@ -36,19 +37,26 @@ impl ReadyCell<'_> {
 /// Makes every cell ready. One that cannot be carries its reason, and the others go on.
 pub fn ready<'a>(
     request: &'a MatrixRequest,
+    commits: &Commits,
     surroundings: &MatrixSurroundings<'_>,
     progress: &mut dyn Progress,
 ) -> Result<Vec<Result<ReadyCell<'a>, String>>, ExperimentError> {
     let mut built: BTreeMap<String, Result<Artifact, String>> = BTreeMap::new();
     let mut cells = Vec::new();
     for planned in &request.plan.cells {
-        cells.push(one(planned, request, surroundings, &mut built, progress)?);
+        cells.push(one(
+            (planned, commits.get(&planned.name)),
+            request,
+            surroundings,
+            &mut built,
+            progress,
+        )?);
     }
     Ok(cells)
 }
 
 fn one<'a>(
-    planned: &'a CellPlan,
+    (planned, commit): (&'a CellPlan, Option<&String>),
     request: &MatrixRequest,
     surroundings: &MatrixSurroundings<'_>,
     built: &mut BTreeMap<String, Result<Artifact, String>>,
@@ -60,7 +68,7 @@ fn one<'a>(
     };
     let artifact = match (&planned.revision, surroundings.repository) {
         (Some(revision), Some(repository)) => {
-            let revision = match repository.resolve(revision) {
+            let revision = match repository.resolve(commit.unwrap_or(revision)) {
                 Ok(revision) => revision,
                 Err(error) => return Ok(Err(error.to_string())),
             };

@@ -2,6 +2,7 @@
 
 mod cells;
 mod host_kernel;
+mod identity;
 mod levels;
 mod points;
 mod request;

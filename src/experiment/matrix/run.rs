@@ -10,6 +10,7 @@ use super::super::error::ExperimentError;
 use super::super::progress::Progress;
 use super::cells::ready;
 use super::host_kernel::{note_reboot, note_stop};
+use super::identity::{note, take_up};
 use super::points::{NextKernel, Series, measure};
 use super::request::{MatrixRequest, MatrixSurroundings, Resume};
 use super::summary::{profiles, summarise};
@@ -44,7 +45,12 @@ pub fn matrix(
     let id = running.id.clone();
     progress.began(&id);
     let outcome = (|| {
-        let cells = ready(request, surroundings, progress)?;
+        let (plan, repository) = (&request.plan, surroundings.repository);
+        let commits = match request.resume {
+            Some(_) => take_up(store, &id, plan, repository, progress)?,
+            None => note(store, &id, plan, repository)?,
+        };
+        let cells = ready(request, &commits, surroundings, progress)?;
         let points = match measure(request, &cells, surroundings, &id, progress)? {
             Series::Done(points) => points,
             Series::OtherKernel(next) => return Ok(Err(next)),
