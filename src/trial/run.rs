@@ -7,7 +7,7 @@ use crate::executor::{Cancel, Supervisor};
 use super::error::TrialError;
 use super::job::{JOB_SCHEMA, TrialJob, Workload};
 use super::outcome::{OUTCOME_SCHEMA, TrialEnd, TrialOutcome, TrialResult};
-use super::settings::Applied;
+use super::settings::{Applied, left_over};
 use super::{command, phases, windows};
 
 /// Reads a job, carries it out, and writes its outcome. An error here means that not even a failure
@@ -43,8 +43,21 @@ fn carry_out(
         Workload::Server(workload) => windows::run(workload, job, supervisor, cancel),
         Workload::Command(workload) => command::run(workload, job, supervisor, cancel),
     };
-    settings.restore()?;
-    result
+    let left = left_over();
+    match (result, settings.restore()) {
+        // What was measured was measured under the settings; the next trial meets what is left of them.
+        (Ok(mut result), restored) => {
+            result
+                .warnings
+                .extend(restored.err().map(|error| error.to_string()));
+            result.warnings.extend(left.map(|left| {
+                let names = left.names.join(", ");
+                format!("it ran under settings that an earlier run had left changed: {names}")
+            }));
+            Ok(result)
+        }
+        (failed, _) => failed,
+    }
 }
 
 fn read_job(path: &Path) -> Result<TrialJob, TrialError> {

@@ -1,6 +1,8 @@
 //! Reads and writes one setting: a file of the kernel, or the user's programs.
 
 use std::fmt;
+use std::fs::File;
+use std::io::{Read, Seek};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -14,6 +16,8 @@ use super::SettingError;
 
 /// How long a program that reads or writes a setting may take.
 const LIMIT: Duration = Duration::from_secs(60);
+/// Bytes that are read of what it prints.
+const LONGEST: u64 = 1 << 16;
 
 /// One place of a setting.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -133,40 +137,49 @@ pub fn write(name: &str, place: &Place, value: &str, reading: &str) -> Result<()
 }
 
 /// Runs a short program; its standard output, or why there is none.
+///
+/// Its output goes to files: what it leaves running may hold a pipe open for ever.
 fn run(command: &[String]) -> Result<String, String> {
     let Some((program, arguments)) = command.split_first() else {
         return Err("there is no program".to_owned());
     };
+    let file = || tempfile::tempfile().map_err(|error| error.to_string());
+    let (mut output, mut errors) = (file()?, file()?);
+    let to = |file: &File| file.try_clone().map_err(|error| error.to_string());
     let mut child = Command::new(program)
         .args(arguments)
         .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
+        .stdout(to(&output)?)
+        .stderr(to(&errors)?)
         .spawn()
         .map_err(|error| error.to_string())?;
     let until = Instant::now() + LIMIT;
-    // What these programs print fits into a pipe; one that prints more than that hangs, and is ended.
-    while child
-        .try_wait()
-        .map_err(|error| error.to_string())?
-        .is_none()
-    {
+    let status = loop {
+        if let Some(status) = child.try_wait().map_err(|error| error.to_string())? {
+            break status;
+        }
         if Instant::now() >= until {
             let _ = child.kill();
             let _ = child.wait();
             return Err(format!("it was not done after {} seconds", LIMIT.as_secs()));
         }
         std::thread::sleep(Duration::from_millis(5));
-    }
-    let output = child
-        .wait_with_output()
-        .map_err(|error| error.to_string())?;
-    if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
+    };
+    if !status.success() {
+        let said = whole(&mut errors)?;
         return Err(match said.trim() {
-            "" => format!("it ended with {}", output.status),
-            said => format!("it ended with {}: {said}", output.status),
+            "" => format!("it ended with {status}"),
+            said => format!("it ended with {status}: {said}"),
         });
     }
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    whole(&mut output)
+}
+
+/// What was written to a file, up to a length that no setting has.
+fn whole(file: &mut File) -> Result<String, String> {
+    let mut bytes = Vec::new();
+    file.rewind()
+        .and_then(|()| file.take(LONGEST).read_to_end(&mut bytes))
+        .map_err(|error| error.to_string())?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

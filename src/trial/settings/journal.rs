@@ -21,6 +21,8 @@ const PATIENCE: Duration = Duration::from_secs(150);
 const PAUSE: Duration = Duration::from_millis(50);
 const JOURNAL: &str = "settings.json";
 const LOCK: &str = "settings.lock";
+/// Held by whoever starts trials that set the machine, for one trial.
+const TURN: &str = "settings.turn";
 
 /// A setting that is about to be changed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -138,14 +140,7 @@ impl Journal {
         let mut kept = Vec::new();
         let mut failure = None;
         while let Some(change) = self.changes.pop() {
-            let restored =
-                access::read(&change.name, &change.place).and_then(|now| {
-                    match value::is(&now, &change.was) {
-                        true => Ok(()),
-                        false => access::write(&change.name, &change.place, &change.was, ""),
-                    }
-                });
-            match restored {
+            match restore_one(&change) {
                 Ok(()) => names.push(change.name),
                 Err(error) => {
                     kept.insert(0, change);
@@ -186,6 +181,39 @@ impl Journal {
         file.sync_all()?;
         std::fs::rename(&part, &self.path)
     }
+}
+
+/// Writes back what was, and looks whether that is what is there now: a write that ends with an error
+/// may have done it all the same, and one that does not may not.
+fn restore_one(change: &Change) -> Result<(), SettingError> {
+    let Change { name, place, was } = change;
+    if value::is(&access::read(name, place)?, was) {
+        return Ok(());
+    }
+    let written = access::write(name, place, was, "");
+    let now = access::read(name, place)?;
+    if value::is(&now, was) {
+        return Ok(());
+    }
+    written?;
+    Err(SettingError::NotTaken {
+        name: name.clone(),
+        value: was.clone(),
+        place: place.to_string(),
+        got: now.trim().to_owned(),
+    })
+}
+
+/// Waits until no other run has a trial with settings under way. Held until the trial is over; its own
+/// time does not run meanwhile. `None` when cancelled.
+pub fn turn(cancel: &Cancel) -> Result<Option<FileLock>, SettingError> {
+    let path = state_dir().join(TURN);
+    let failed = |source| SettingError::Journal {
+        path: path.clone(),
+        source,
+    };
+    std::fs::create_dir_all(state_dir()).map_err(failed)?;
+    FileLock::acquire(&path, &mut |_| {}, &|| cancel.is_set()).map_err(failed)
 }
 
 /// What a killed process left; none where there is nothing, or where its process lives.

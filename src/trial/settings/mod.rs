@@ -17,6 +17,8 @@ use crate::plan::settings::place;
 
 use journal::{Change, Journal};
 
+pub use journal::turn;
+
 /// Why a setting could not be made, or not be restored.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingError {
@@ -119,6 +121,9 @@ impl Applied {
         cancel: &Cancel,
     ) -> Result<Self, SettingError> {
         if settings.is_empty() {
+            // What an earlier trial left is not what this one is to run under. Where it cannot be restored,
+            // that stops nobody who sets nothing: whoever reports says so.
+            let _ = recover();
             return Ok(Self { journal: None });
         }
         let mut journal = Journal::open(cancel)?;
@@ -295,6 +300,60 @@ mod tests {
         assert_eq!(journal.restore().unwrap(), ["a"]);
         assert_eq!(read(), "old");
         assert!(journal.restore().unwrap().is_empty());
+    }
+
+    /// A setting that is a file, written by a program.
+    fn written_by(dir: &std::path::Path, write: &str) -> BTreeMap<String, CustomSetting> {
+        let path = dir.join("a");
+        std::fs::write(&path, "old\n").unwrap();
+        let file = path.display().to_string();
+        let words = |words: &[&str]| {
+            crate::plan::CommandLine(words.iter().map(|word| (*word).to_owned()).collect())
+        };
+        let setting = CustomSetting {
+            path: None,
+            read: Some(words(&["cat", &file])),
+            write: Some(words(&["sh", "-c", write, "sh", &file, "{value}"])),
+        };
+        BTreeMap::from([("a".to_owned(), setting)])
+    }
+
+    #[test]
+    fn restoring_is_read_back() {
+        let dir = tempfile::tempdir().unwrap();
+        // Takes every value but the one that was there, and says nothing of it.
+        let own = written_by(dir.path(), "[ $2 = old ] || echo $2 > $1");
+        let mut applied = Applied {
+            journal: Some(Journal::open_in(&dir.path().join("state")).unwrap()),
+        };
+        applied.set_all(&settings(&[("a", "new")]), &own).unwrap();
+        let error = applied.restore().unwrap_err();
+        assert!(matches!(error, SettingError::NotTaken { .. }), "{error}");
+        // It is not forgotten.
+        let mut journal = Journal::open_in(&dir.path().join("state")).unwrap();
+        journal.restore().unwrap_err();
+
+        // Fails, and has done it all the same.
+        let dir = tempfile::tempdir().unwrap();
+        let own = written_by(dir.path(), "echo $2 > $1; [ $2 != old ]");
+        let mut applied = Applied {
+            journal: Some(Journal::open_in(&dir.path().join("state")).unwrap()),
+        };
+        applied.set_all(&settings(&[("a", "new")]), &own).unwrap();
+        applied.restore().unwrap();
+    }
+
+    #[test]
+    fn what_a_program_leaves_running_is_not_waited_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let own = written_by(dir.path(), "echo $2 > $1; sleep 20 &");
+        let mut applied = Applied {
+            journal: Some(Journal::open_in(&dir.path().join("state")).unwrap()),
+        };
+        let started = std::time::Instant::now();
+        applied.set_all(&settings(&[("a", "new")]), &own).unwrap();
+        applied.restore().unwrap();
+        assert!(started.elapsed().as_secs() < 15);
     }
 
     #[test]
