@@ -67,7 +67,7 @@ pub fn run(spec: &GuardSpec) -> ExitCode {
     match guard(spec) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("perfblame guard: {error}");
+            let _ = writeln!(std::io::stderr(), "perfblame guard: {error}");
             ExitCode::from(2)
         }
     }

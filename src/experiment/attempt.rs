@@ -6,10 +6,11 @@ use crate::executor::{Cancel, Ended, LocalTrial, Supervisor, run_trial};
 use crate::plan::Plan;
 use crate::profile::Profile;
 use crate::store::TrialState;
+use crate::trial::settings::turn;
 use crate::trial::{FailureKind, Placement, TrialEnd, TrialFailure, TrialOutcome, write_json};
 
 use super::error::ExperimentError;
-use super::guest::{GuestAttempt, in_guest};
+use super::guest::{GuestAttempt, in_guest, with_console_tail};
 use super::job::{ProgramFiles, time_limit, trial_job};
 use super::workspace::Workspace;
 
@@ -58,9 +59,23 @@ impl LocalRunner<'_> {
             .workspace
             .trial_dir(number)
             .map_err(|source| file_error(Path::new("run directory"), source))?;
-        let attempt = self.attempt_in(&dir, files.into());
+        let attempt = self.in_turn(&dir, files.into());
         // A server's data may be large; what is worth keeping has been read.
         let _ = std::fs::remove_dir_all(&dir);
+        attempt
+    }
+
+    /// Trials of two runs that set the machine take turns.
+    fn in_turn(&self, dir: &Path, files: ProgramFiles<'_>) -> Result<Attempt, ExperimentError> {
+        let sets_machine = !self.plan.settings.is_empty() && !self.plan.boots_guest();
+        let turn = match sets_machine.then(|| turn(self.cancel)) {
+            None => None,
+            Some(Ok(Some(turn))) => Some(turn),
+            Some(Ok(None)) => return Err(ExperimentError::Interrupted),
+            Some(Err(error)) => return Ok(failed(FailureKind::Setup, error.to_string())),
+        };
+        let attempt = self.attempt_in(dir, files);
+        drop(turn);
         attempt
     }
 
@@ -120,6 +135,12 @@ impl LocalRunner<'_> {
         };
         let mut attempt = self.read_outcome(&text, &job.profile)?;
         match &mut attempt.end {
+            // A child that was killed for want of memory, or an oops: what was measured is of that.
+            TrialEnd::Measured(_) if ended.remark.is_some() => {
+                let remark = ended.remark.unwrap_or_default();
+                let message = with_console_tail(&remark, &ended.tail);
+                return Ok(failed(FailureKind::Run, message));
+            }
             TrialEnd::Measured(result) => {
                 result.warnings.extend(ended.record.warning());
                 result.guest = Some(ended.record);

@@ -31,6 +31,16 @@ impl Configuration {
         Self(options)
     }
 
+    /// The lines of a text that are neither options nor comments, with their numbers from 1.
+    pub fn unread(text: &str) -> Vec<(usize, &str)> {
+        let lines = text.lines().enumerate();
+        lines
+            .filter(|(_, line)| option(line.trim_end()).is_none())
+            .map(|(at, line)| (at + 1, line.trim()))
+            .filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
+            .collect()
+    }
+
     /// An option's value: `n` for what is not named.
     pub fn value(&self, name: &str) -> &str {
         self.0.get(name).map_or("n", |setting| &setting.value)
@@ -90,5 +100,8 @@ mod tests {
         );
         assert_eq!(configuration.value("E"), "n");
         assert!(!configuration.is_on("A"));
+        let text = "  CONFIG_A=y\nCONFIG_B = y\nCONFIG_C=y\n\n  # a comment\nD=y\n";
+        let unread = [(1, "CONFIG_A=y"), (2, "CONFIG_B = y"), (6, "D=y")];
+        assert_eq!(Configuration::unread(text), unread);
     }
 }

@@ -87,7 +87,7 @@ impl Inputs {
         }
         for name in &recipe.fragments {
             let (name, text) = match is_inline_fragment(name) {
-                true => (INLINE, Some(name.clone())),
+                true => (INLINE, Some(unindented(name))),
                 false => (name.as_str(), text(name)?),
             };
             match text {
@@ -105,6 +105,14 @@ impl Inputs {
             missing,
         })
     }
+}
+
+/// Lines of the plan itself may be indented; the kernel's scripts take options at a line's beginning.
+fn unindented(lines: &str) -> String {
+    lines
+        .lines()
+        .map(|line| line.trim().to_owned() + "\n")
+        .collect()
 }
 
 /// What of a kernel's recipe enters its cache key, besides what every recipe has.
@@ -138,31 +146,26 @@ fn argument<'r>(recipe: &'r Recipe, name: &str) -> Option<&'r str> {
 
 /// The compiler that the kernel's Makefile calls: it heeds no variable of the environment.
 pub fn compiler(recipe: &Recipe) -> String {
-    if let Some(compiler) = argument(recipe, "CC") {
-        return compiler.to_owned();
-    }
-    match argument(recipe, "LLVM") {
-        Some(version) if version.starts_with('-') => format!("clang{version}"),
-        Some(prefix) if prefix.ends_with('/') => format!("{prefix}clang"),
-        Some(_) => "clang".to_owned(),
-        None => format!(
-            "{}gcc",
-            argument(recipe, "CROSS_COMPILE").unwrap_or_default()
-        ),
-    }
+    tool(recipe, "CC", "clang", "gcc")
 }
 
-/// The linker that goes with it.
-fn linker(recipe: &Recipe) -> String {
-    if let Some(linker) = argument(recipe, "LD") {
-        return linker.to_owned();
+/// The program that takes debug information off, of the same tools.
+pub fn objcopy(recipe: &Recipe) -> String {
+    tool(recipe, "OBJCOPY", "llvm-objcopy", "objcopy")
+}
+
+/// A tool as the kernel's Makefile names it: by its own variable, by `LLVM=1`, `LLVM=-15` or
+/// `LLVM=/usr/lib/llvm/bin/`, or by `CROSS_COMPILE`.
+fn tool(recipe: &Recipe, variable: &str, llvm: &str, gnu: &str) -> String {
+    if let Some(named) = argument(recipe, variable) {
+        return named.to_owned();
     }
     match argument(recipe, "LLVM") {
-        Some(version) if version.starts_with('-') => format!("ld.lld{version}"),
-        Some(prefix) if prefix.ends_with('/') => format!("{prefix}ld.lld"),
-        Some(_) => "ld.lld".to_owned(),
+        Some(version) if version.starts_with('-') => format!("{llvm}{version}"),
+        Some(prefix) if prefix.ends_with('/') => format!("{prefix}{llvm}"),
+        Some(_) => llvm.to_owned(),
         None => format!(
-            "{}ld",
+            "{}{gnu}",
             argument(recipe, "CROSS_COMPILE").unwrap_or_default()
         ),
     }
@@ -188,7 +191,10 @@ pub fn compiler_identity(recipe: &Recipe) -> String {
         let line = text.lines().next()?.trim().to_owned();
         (output.status.success() && !line.is_empty()).then_some(line)
     };
-    let both = [ask(compiler(recipe)), ask(linker(recipe))];
+    let both = [
+        ask(compiler(recipe)),
+        ask(tool(recipe, "LD", "ld.lld", "ld")),
+    ];
     both.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
@@ -214,7 +220,13 @@ mod tests {
                 ..Recipe::default()
             };
             assert_eq!(compiler(&recipe), expected);
-            assert_eq!(linker(&recipe), linker_expected);
+            let objcopy_expected = linker_expected.replace("ld.lld", "llvm-objcopy");
+            let objcopy_expected = match objcopy_expected.strip_suffix("ld") {
+                Some(prefix) => format!("{prefix}objcopy"),
+                None => objcopy_expected,
+            };
+            assert_eq!(objcopy(&recipe), objcopy_expected);
+            assert_eq!(tool(&recipe, "LD", "ld.lld", "ld"), linker_expected);
         }
     }
 }

@@ -7,7 +7,7 @@ use shell_words::quote;
 use crate::plan::Recipe;
 
 use super::super::compiler::find_program;
-use super::inputs::{Base, compiler};
+use super::inputs::{Base, compiler, objcopy};
 
 /// Name of the directory of the object tree that holds what we put there.
 pub const OWN: &str = "perfblame";
@@ -96,11 +96,7 @@ impl Make<'_> {
                 "INSTALL_MOD_PATH={objects}/{OWN}/installed INSTALL_MOD_STRIP=1 modules_install"
             )));
         }
-        let strip = if self.is_llvm() {
-            "llvm-objcopy"
-        } else {
-            "objcopy"
-        };
+        let strip = objcopy(self.recipe);
         steps.push(format!(
             "{strip} --strip-debug {objects}/vmlinux {objects}/{OWN}/vmlinux"
         ));

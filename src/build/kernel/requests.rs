@@ -14,7 +14,8 @@ const NAMED: usize = 20;
 /// configuration does not fulfil.
 pub fn remarks(fragments: &[Fragment], finished: &Configuration, source: &Path) -> Vec<String> {
     let wishes = wishes(fragments);
-    let mut remarks = conflicts(&wishes);
+    let mut remarks = no_options(fragments);
+    remarks.extend(conflicts(&wishes));
     remarks.extend(unfulfilled(&wishes, finished, source));
     remarks
 }
@@ -42,6 +43,20 @@ fn wishes(fragments: &[Fragment]) -> Wishes<'_> {
         }
     }
     wishes
+}
+
+/// Lines that are neither options nor comments: the kernel's scripts pass over them.
+fn no_options(fragments: &[Fragment]) -> Vec<String> {
+    let lines = fragments.iter().flat_map(|fragment| {
+        let lines = Configuration::unread(&fragment.text).into_iter();
+        lines.map(move |(line, text)| {
+            format!(
+                "{}: `{text}` is no option and has no effect: write CONFIG_NAME=value from the line's beginning",
+                fragment.place(line)
+            )
+        })
+    });
+    lines.collect()
 }
 
 fn conflicts(wishes: &Wishes<'_>) -> Vec<String> {

@@ -119,6 +119,12 @@ impl Console {
         ))
     }
 
+    /// What went wrong in the guest while its trial ran, although the trial may not have noticed.
+    pub fn mishap(&self) -> Option<String> {
+        let found = self.panic().or_else(|| self.out_of_memory());
+        found.or_else(|| self.oops())
+    }
+
     /// Says why there is no outcome.
     pub fn diagnose(&self, ending: Ending) -> (Fault, String) {
         let during = match self.has_started() {
@@ -128,11 +134,7 @@ impl Console {
         if let Some(reason) = self.said("failed: ") {
             return (Fault::Setup, format!("the guest: {reason}"));
         }
-        let found = self.panic().or_else(|| self.out_of_memory());
-        if let Some(what) = found {
-            return (during, what);
-        }
-        if let Some(what) = self.oops() {
+        if let Some(what) = self.mishap() {
             return (during, what);
         }
         if let (Ending::Itself, Some(code)) = (ending, self.said("ended ")) {

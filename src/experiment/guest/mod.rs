@@ -45,6 +45,8 @@ pub struct GuestEnded {
     pub record: GuestRecord,
     /// What must be said with any failure that its trial tells of.
     pub remark: Option<String>,
+    /// The console's last lines, for a failure.
+    pub tail: String,
     /// Why there is no outcome, where there is none.
     pub otherwise: (FailureKind, String),
 }
@@ -194,7 +196,8 @@ fn ended(
     };
     GuestEnded {
         record,
-        remark: run.console.out_of_memory(),
+        remark: run.console.mishap(),
+        tail: run.console.tail(),
         otherwise: failure(run, limit),
     }
 }
@@ -219,7 +222,12 @@ fn failure(run: &GuestRun, limit: Duration) -> (FailureKind, String) {
 
 /// What happened, and the console's last lines.
 pub fn with_console(what: &str, console: &Console) -> String {
-    format!("{what}; its console ends:\n{}", console.tail())
+    with_console_tail(what, &console.tail())
+}
+
+/// What happened, and the console's last lines as they were kept.
+pub fn with_console_tail(what: &str, tail: &str) -> String {
+    format!("{what}; its console ends:\n{tail}")
 }
 
 fn engine_name(engine: Engine) -> String {
