@@ -23,6 +23,18 @@ fn swapped_unrelated_equal_and_unknown_ends() {
         report["culprit"]["commits"],
         serde_json::json!([history.id("slow")])
     );
+    // git takes the path, too.
+    let log = history.bisect(&["--log", report["experiment"].as_str().unwrap()]);
+    let path = history.repo.beside("path");
+    std::fs::write(&path, &log.out).unwrap();
+    let replayed = history
+        .repo
+        .git(&["bisect", "replay", path.to_str().unwrap()]);
+    assert!(
+        replayed.contains(&format!("{} is the first new commit", history.id("slow"))),
+        "{replayed}"
+    );
+    history.repo.git(&["bisect", "reset"]);
     // From GOOD to BAD it gets faster, so that nothing gets slower.
     let ran = history.bisect(&["--direction", "slower", "main", "first"]);
     assert_eq!(ran.code, 3, "{ran:#?}");
@@ -63,6 +75,32 @@ fn a_good_that_is_no_ancestor_is_replaced_by_the_merge_base() {
         serde_json::json!([history.id("slow")])
     );
     assert_eq!(report["good"]["commit"], history.id("first"));
+}
+
+#[test]
+fn a_good_that_was_merged_into_bads_line_is_not_taken_for_its_parent() {
+    let history = History::new();
+    // The step is on main before GOOD; the branch was forked before it, and merges it later.
+    history.repo.git(&["checkout", "-q", "-b", "feature"]);
+    history.commit("one", &program(10, 1));
+    history.file("two", "other.txt", "2");
+    history.repo.git(&["checkout", "-q", "main"]);
+    history.file("slow", "side.h", "#define SIDE 10\n");
+    history.repo.git(&["checkout", "-q", "feature"]);
+    history
+        .repo
+        .git(&["merge", "-q", "--no-ff", "-m", "merge main", "main"]);
+    history.commit("last", &program(10, 3));
+    let ran = history.bisect(&["main", "feature"]);
+    assert_eq!(ran.code, 0, "{ran:#?}");
+    let report = history.report();
+    assert_eq!(
+        report["culprit"]["commits"],
+        serde_json::json!([history.id("slow")]),
+        "{report:#}"
+    );
+    let notes = report["notes"].to_string();
+    assert!(notes.contains("is not among the first parents"), "{notes}");
 }
 
 #[test]

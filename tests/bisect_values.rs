@@ -114,7 +114,7 @@ fn an_unknown_metric_is_answered_with_those_that_there_are() {
     history.commit("two", &program(20, 2));
     let ran = history.bisect(&["--metric", "nosuch", "first", "main"]);
     ran.refused(&[
-        "no trial measures the metric `nosuch`",
+        "does not measure the metric `nosuch`",
         "output",
         "rss",
         "wall_time",
@@ -225,6 +225,8 @@ fn a_commit_that_fails_in_its_certificate_is_skipped() {
     );
     let skipped = &report["skipped"][0];
     assert_eq!(skipped["commit"], json!(history.id("step 4")));
+    // The blocks that step 4 began are no blocks of step 5.
+    assert_eq!(report["certificate"]["first_block"], 200_000, "{report:#}");
     let reason = skipped["reason"].as_str().unwrap();
     assert!(
         reason.contains("cannot be certified") && reason.contains("worn out"),

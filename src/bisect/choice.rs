@@ -106,7 +106,8 @@ impl Search {
         };
         if best.probability >= self.setup.confidence * self.posterior.step() {
             let attempt = self.next_attempt();
-            if attempt > self.setup.max_certificates {
+            let most = self.setup.max_certificates;
+            if attempt > most.saturating_add(self.setup.earlier_certificates) {
                 return self.undecided(Undecided::Certificates);
             }
             let alpha = certificate::level(self.setup.alpha, attempt);

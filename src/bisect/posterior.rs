@@ -38,6 +38,13 @@ impl Posterior {
             .collect();
         let none = no_step.ln() + hypotheses.none.log_likelihood;
         let top = logs.iter().copied().fold(none, f64::max);
+        if !top.is_finite() {
+            // One class, and a search that is forced: nothing can hold a step.
+            return Self {
+                no_step: 1.0,
+                mass: vec![0.0; logs.len()],
+            };
+        }
         let mut mass: Vec<f64> = logs.iter().map(|l| (l - top).exp()).collect();
         let mut no_step = (none - top).exp();
         let sum = no_step + mass.iter().sum::<f64>();
@@ -72,5 +79,20 @@ fn weight(weight: f64) -> f64 {
         weight
     } else {
         1e-6
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bisect::setup::{Change, Class, Response};
+
+    #[test]
+    fn one_class_that_is_searched_by_force_holds_nothing() {
+        let classes = vec![Class::cached()];
+        let mut setup = Setup::new(classes, Response::Value(Change::Any), 1.0);
+        setup.force = true;
+        let posterior = Posterior::new(&setup, &Hypotheses::default());
+        assert_eq!((posterior.no_step, posterior.step()), (1.0, 0.0));
     }
 }

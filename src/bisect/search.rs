@@ -187,6 +187,7 @@ impl Search {
     pub(super) fn next_attempt(&self) -> u32 {
         u32::try_from(self.certificates.len())
             .unwrap_or(u32::MAX)
+            .saturating_add(self.setup.earlier_certificates)
             .saturating_add(1)
     }
 

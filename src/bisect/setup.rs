@@ -80,6 +80,8 @@ pub struct Setup {
     pub max_trials: Option<usize>,
     /// Most attempts at a certificate.
     pub max_certificates: u32,
+    /// Attempts at certificates on other lines of the same search: all of them share the level.
+    pub earlier_certificates: u32,
     /// Whether to search on where the endpoints do not differ.
     pub force: bool,
 }
@@ -98,6 +100,7 @@ impl Setup {
             max_builds: None,
             max_trials: Some(1000),
             max_certificates: 5,
+            earlier_certificates: 0,
             force: false,
         }
     }

@@ -1,6 +1,6 @@
 //! `perfblame bisect GOOD BAD`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::bail;
@@ -67,8 +67,9 @@ pub struct Args {
     #[arg(long, value_name = "ID", num_args = 0..=1, default_missing_value = "")]
     visualize: Option<String>,
     /// Where the report is written
-    #[arg(long, value_name = "DIR", default_value = "perfblame-report")]
-    out: PathBuf,
+    /// [default: perfblame-report, or where a resumed search was to write it]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
     /// Certifies without sampling: no comparison of functions
     #[arg(long)]
     no_profile: bool,
@@ -132,23 +133,24 @@ pub fn run(args: Args, global: &GlobalArgs) -> anyhow::Result<Exit> {
         };
         let search = resumable(&store, id.as_deref())?;
         let report = peek(&search, &surroundings, &mut Silent)?;
-        show(&args, &report)?;
+        show(&args, &report, &out_of(&args))?;
         return Ok(Exit::Ok);
     }
     // Nothing of ours is to show up in `git status`.
-    let exclude = || -> anyhow::Result<()> {
+    let exclude = |out: &Path| -> anyhow::Result<()> {
         repository.exclude_store(&store_dir)?;
-        repository.exclude_store(&args.out)?;
+        repository.exclude_store(out)?;
         Ok(())
     };
-    let (store, begin) = match task {
+    let (store, begin, out) = match task {
         Task::New { good, bad } => {
             let request = request(&args, good, bad)?;
             for revision in [&request.good, &request.bad] {
                 repository.resolve(revision)?;
             }
-            exclude()?;
-            (Store::open(&store_dir)?, Begin::New(Box::new(request)))
+            let out = request.out.clone();
+            exclude(&out)?;
+            (Store::open(&store_dir)?, Begin::New(Box::new(request)), out)
         }
         Task::Resume(id) | Task::Show(id) => {
             let store = Store::open_existing(&store_dir)?;
@@ -156,10 +158,11 @@ pub fn run(args: Args, global: &GlobalArgs) -> anyhow::Result<Exit> {
             search.overlay(&Overrides {
                 max_time_ms: args.max_time.map(milliseconds),
                 max_builds: args.max_builds,
-                out: Some(args.out.clone()),
+                out: args.out.clone(),
             });
-            exclude()?;
-            (store, Begin::Resume(Box::new(search)))
+            let out = search.start.request.out.clone();
+            exclude(&out)?;
+            (store, Begin::Resume(Box::new(search)), out)
         }
     };
     // Until here a signal ends the process at once: nothing has begun.
@@ -180,19 +183,19 @@ pub fn run(args: Args, global: &GlobalArgs) -> anyhow::Result<Exit> {
     progress.restore_settings();
     match outcome {
         Ok(report) => {
-            let is_shown = show(&args, &report)?;
+            let is_shown = show(&args, &report, &out)?;
             if !is_shown {
                 let text = report::text::render(&report, WIDTH, global.color.on_stdout());
                 super::print(&text)?;
                 if !global.quiet {
-                    let path = args.out.join("report.html");
+                    let path = out.join("report.html");
                     super::print(&format!("\nthe whole report: {}\n", path.display()))?;
                 }
             }
             Ok(exit(&report))
         }
         Err(ExperimentError::Interrupted) => {
-            eprintln!("{}", progress.resumable("bisect"));
+            say!("{}", progress.resumable("bisect"));
             Ok(Exit::Interrupted)
         }
         Err(error) => Err(error.into()),
@@ -251,6 +254,8 @@ fn request(args: &Args, good: String, bad: String) -> anyhow::Result<BisectReque
     {
         bail!("--function needs a name");
     }
+    let mut compare = vec!["perfblame".to_owned(), "compare".to_owned()];
+    compare.extend(args.plan.to_repeat());
     Ok(BisectRequest {
         good,
         bad,
@@ -268,20 +273,26 @@ fn request(args: &Args, good: String, bad: String) -> anyhow::Result<BisectReque
         force: args.force,
         all: args.all,
         profile: !args.no_profile,
-        out: args.out.clone(),
+        out: out_of(args),
         command: shell_words::join(std::env::args()),
+        compare_command: shell_words::join(compare),
     })
 }
 
+fn out_of(args: &Args) -> PathBuf {
+    let given = args.out.clone();
+    given.unwrap_or_else(|| PathBuf::from("perfblame-report"))
+}
+
 /// Prints log and picture where they are asked for; whether one of them was.
-fn show(args: &Args, found: &BisectReport) -> anyhow::Result<bool> {
+fn show(args: &Args, found: &BisectReport, out: &Path) -> anyhow::Result<bool> {
     if args.log.is_some() {
         super::print(&report::text::log(found))?;
     }
     if args.visualize.is_some() {
         super::print(&report::text::picture(found, WIDTH))?;
-        std::fs::create_dir_all(&args.out)?;
-        let path = args.out.join("posterior.svg");
+        std::fs::create_dir_all(out)?;
+        let path = out.join("posterior.svg");
         let drawn = found.lines.first().map(|line| report::svg(line, true));
         write_atomically(&path, drawn.unwrap_or_default().as_bytes())?;
         super::print(&format!("\n{}\n", path.display()))?;

@@ -118,6 +118,7 @@ fn measure(
     let workspace =
         Workspace::new(&root).map_err(|source| ExperimentError::File { path: root, source })?;
     let series = TrialSeries {
+        deadline: None,
         store: surroundings.store,
         experiment,
         runner: LocalRunner {

@@ -59,6 +59,8 @@ pub struct TrialSeries<'a> {
     pub runner: LocalRunner<'a>,
     /// The arms.
     pub arms: &'a [Arm],
+    /// When no further trial is begun.
+    pub deadline: Option<Instant>,
 }
 
 impl TrialSeries<'_> {
@@ -87,6 +89,9 @@ impl TrialSeries<'_> {
             if let Some(stored) = kept {
                 trials.push(self.read(slot, stored)?);
                 continue;
+            }
+            if self.deadline.is_some_and(|at| Instant::now() >= at) {
+                return Err(ExperimentError::Budget("time"));
             }
             progress.trial(slot.block, self.arms[slot.arm].name);
             trials.push(self.measure(slot, &mut counts, progress)?);

@@ -127,7 +127,11 @@ pub fn headline(report: &CompareReport) -> Headline {
             )],
         };
     }
-    let worse = leading(report, Verdict::Regressed);
+    let mut worse = leading(report, Verdict::Regressed);
+    if worse.is_empty() {
+        // Inherited from what is excused, or own cost fell and all with what it calls rose.
+        worse = regressions(report);
+    }
     let better = leading(report, Verdict::Improved);
     let outcome = match report.throughput.verdict {
         _ if report.has_regression() => Outcome::Regressed,
@@ -141,8 +145,8 @@ pub fn headline(report: &CompareReport) -> Headline {
         sentence.push(Segment::Text("; ".to_string()));
         sentence.extend(metric_clause(metric));
     }
-    functions_clause(&mut sentence, &worse, "more");
-    functions_clause(&mut sentence, &better, "less");
+    functions_clause(&mut sentence, &worse, Verdict::Regressed, "more");
+    functions_clause(&mut sentence, &better, Verdict::Improved, "less");
     if worse.is_empty() && better.is_empty() && !report.functions.is_empty() {
         sentence.push(Segment::Text(
             "; no evidence that a function changed".to_string(),
@@ -161,6 +165,14 @@ fn leading(report: &CompareReport, verdict: Verdict) -> Vec<&FunctionVerdict> {
         .chain(&report.functions)
         .filter(|f| function_verdict(f) == verdict && !is_explained_away(f))
         .collect();
+    found.sort_by(|a, b| rank(b).total_cmp(&rank(a)));
+    found
+}
+
+/// Functions and groups that count as regressions, whatever they inherit.
+fn regressions(report: &CompareReport) -> Vec<&FunctionVerdict> {
+    let all = report.groups.iter().chain(&report.functions);
+    let mut found: Vec<&FunctionVerdict> = all.filter(|f| f.is_regression()).collect();
     found.sort_by(|a, b| rank(b).total_cmp(&rank(a)));
     found
 }
@@ -210,11 +222,19 @@ fn metric_clause(metric: &MetricVerdict) -> Vec<Segment> {
     vec![name, Segment::Text(rest)]
 }
 
-fn functions_clause(sentence: &mut Vec<Segment>, functions: &[&FunctionVerdict], word: &str) {
+fn functions_clause(
+    sentence: &mut Vec<Segment>,
+    functions: &[&FunctionVerdict],
+    verdict: Verdict,
+    word: &str,
+) {
     let Some(first) = functions.first() else {
         return;
     };
-    let (which, cost) = telling_cost(first);
+    let (which, cost) = match telling_cost(first) {
+        (_, cost) if cost.verdict != verdict => ("incl", &first.inclusive),
+        telling => telling,
+    };
     let what = if which == "self" {
         "of its own CPU time"
     } else {
@@ -250,5 +270,49 @@ fn functions_clause(sentence: &mut Vec<Segment>, functions: &[&FunctionVerdict],
         n => sentence.push(Segment::Text(format!(
             ", and {n} other functions cost {word} too"
         ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::sample::report;
+
+    fn said(report: &CompareReport) -> (Outcome, String) {
+        let Headline { outcome, sentence } = headline(report);
+        let text = sentence.iter().map(|segment| match segment {
+            Segment::Text(text) | Segment::Code(text) => text.as_str(),
+        });
+        (outcome, text.collect())
+    }
+
+    /// The one function that regressed in the sample.
+    fn regressed(report: &mut CompareReport) -> &mut FunctionVerdict {
+        let mut all = report.functions.iter_mut();
+        all.find(|function| function.is_regression()).unwrap()
+    }
+
+    #[test]
+    fn what_counts_as_a_regression_is_named() {
+        let mut inherited = report();
+        let name = regressed(&mut inherited).name.clone();
+        assert_eq!(said(&inherited).0, Outcome::Regressed);
+        let from = vec!["callee".to_owned()];
+        regressed(&mut inherited)
+            .notes
+            .push(FunctionNote::Inherited { from });
+        // The callee is excused, such as for unchanged code: then the heir is all there is to name.
+        let (outcome, text) = said(&inherited);
+        assert_eq!(outcome, Outcome::Regressed);
+        assert!(text.contains(&format!("{name} takes")), "{text}");
+
+        let mut below = report();
+        let function = regressed(&mut below);
+        function.self_cost.verdict = Verdict::Improved;
+        function.inclusive.verdict = Verdict::Regressed;
+        let (outcome, text) = said(&below);
+        assert_eq!(outcome, Outcome::Regressed);
+        assert!(text.contains("more CPU time per operation"), "{text}");
+        assert!(!text.contains("no evidence that a function"), "{text}");
     }
 }

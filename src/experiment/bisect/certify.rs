@@ -1,9 +1,12 @@
 //! The trials of a certificate: fresh blocks of a culprit and its parent.
 
+use std::time::Instant;
+
 use crate::experiment::ExperimentError;
 use crate::experiment::progress::Progress;
 use crate::experiment::schedule::slots;
 use crate::experiment::trials::{Arm, MeasuredTrial, TrialSeries};
+use crate::repo::Revision;
 use crate::store::TrialState;
 use crate::trial::FailureKind;
 
@@ -28,10 +31,7 @@ impl Searcher<'_, '_> {
         blocks: u32,
     ) -> Result<(), ExperimentError> {
         let pair = [parent, culprit].map(|class| field.representative(class).clone());
-        let attempts = self.journal.answers();
-        let attempts = attempts.filter(|answer| matches!(answer, Answer::Certificate { .. }));
-        let attempt = u32::try_from(attempts.count()).unwrap_or(u32::MAX);
-        let first_block = CERTIFICATE_BLOCKS.saturating_mul(attempt.saturating_add(1));
+        let first_block = self.first_block_of(number, &pair)?;
         self.progress.note(&format!(
             "certifying {} against {}: {blocks} blocks",
             shown(&pair[1]),
@@ -80,8 +80,53 @@ impl Searcher<'_, '_> {
             parent,
             blocks: points,
             first_block,
+            measured: blocks,
         };
         self.keep(field, costs, number, answer)
+    }
+
+    /// Where a certificate's blocks are in the store: where an interrupted one of the same pair has begun,
+    /// or else after all others, those included that ended with a commit that failed.
+    fn first_block_of(
+        &mut self,
+        number: usize,
+        pair: &[Revision; 2],
+    ) -> Result<u32, ExperimentError> {
+        let mut open = None;
+        let mut places: u32 = 0;
+        for answer in self.journal.answers() {
+            match answer {
+                Answer::Begun {
+                    culprit,
+                    parent,
+                    first_block,
+                } => {
+                    let is_same = *parent == pair[0].id && *culprit == pair[1].id;
+                    open = is_same.then_some(*first_block);
+                    places += 1;
+                }
+                Answer::Certificate { .. } => {
+                    open = None;
+                    places += 1;
+                }
+                Answer::Skipped { commit, .. } => {
+                    open = open.filter(|_| pair.iter().all(|revision| revision.id != *commit));
+                }
+                Answer::Trial { .. } | Answer::Same { .. } => {}
+            }
+        }
+        if let Some(first_block) = open {
+            return Ok(first_block);
+        }
+        let first_block = CERTIFICATE_BLOCKS.saturating_mul(places.saturating_add(1));
+        let [parent, culprit] = pair.clone().map(|revision| revision.id);
+        let begun = Answer::Begun {
+            culprit,
+            parent,
+            first_block,
+        };
+        self.journal.keep(number, &begun)?;
+        Ok(first_block)
     }
 
     /// The trials of a certificate: those that are stored, and those that are missing.
@@ -92,6 +137,7 @@ impl Searcher<'_, '_> {
     ) -> Result<Vec<MeasuredTrial>, ExperimentError> {
         let request = self.bench.request;
         let series = TrialSeries {
+            deadline: self.deadline,
             store: self.bench.surroundings.store,
             experiment: self.bench.experiment,
             runner: self
@@ -112,7 +158,7 @@ impl Searcher<'_, '_> {
             let raw = self
                 .bench
                 .raw(0, trial.started, &trial.result, trial.profile.as_ref());
-            let value = self.meter.value(&raw)?;
+            let value = self.meter.value(&raw).ok();
             let seconds = raw.seconds;
             blocks.entry(trial.slot.block).or_default()[trial.slot.arm] =
                 value.map(|value| Point { value, seconds });
@@ -126,7 +172,7 @@ impl Searcher<'_, '_> {
     fn script_blocks(
         &mut self,
         command: &str,
-        pair: &[crate::repo::Revision; 2],
+        pair: &[Revision; 2],
         range: std::ops::Range<u32>,
     ) -> Result<Vec<[Point; 2]>, ExperimentError> {
         let store = self.bench.surroundings.store;
@@ -141,9 +187,12 @@ impl Searcher<'_, '_> {
             });
             let raw = match kept {
                 Some(trial) => self.bench.stored_script(trial),
+                None if self.deadline.is_some_and(|at| Instant::now() >= at) => {
+                    return Err(ExperimentError::Budget("time"));
+                }
                 None => self.script_again(command, revision, slot.block, arm)?,
             };
-            let value = self.meter.value(&raw)?;
+            let value = self.meter.value(&raw).ok();
             let seconds = raw.seconds;
             points[(slot.block - range.start) as usize][slot.arm] =
                 value.map(|value| Point { value, seconds });
@@ -158,7 +207,7 @@ impl Searcher<'_, '_> {
     fn script_again(
         &mut self,
         command: &str,
-        revision: &crate::repo::Revision,
+        revision: &Revision,
         block: u32,
         arm: &str,
     ) -> Result<Raw, ExperimentError> {
@@ -215,7 +264,7 @@ impl Progress for FromFirst<'_> {
 }
 
 /// The arms of a certificate: `base` is the parent, `head` the culprit.
-pub fn arms_of(pair: Vec<(crate::repo::Revision, crate::build::Artifact)>) -> Vec<Arm> {
+pub fn arms_of(pair: Vec<(Revision, crate::build::Artifact)>) -> Vec<Arm> {
     ["base", "head"]
         .into_iter()
         .zip(pair)

@@ -17,6 +17,8 @@ pub struct Rules {
     pub force: bool,
     /// Level of the certificate.
     pub alpha: f64,
+    /// Certificates of earlier lines, which share the level.
+    pub earlier_certificates: u32,
     /// Seed.
     pub seed: u64,
 }
@@ -182,7 +184,7 @@ impl Field {
                 }
                 _ => Vec::new(),
             },
-            Answer::Same { .. } => Vec::new(),
+            Answer::Begun { .. } | Answer::Same { .. } => Vec::new(),
         }
     }
 }
@@ -214,6 +216,7 @@ fn setup(line: &Line, rules: &Rules, costs: &Costs) -> Setup {
         .collect();
     let mut setup = Setup::new(classes, rules.response, costs.trial_seconds);
     setup.alpha = rules.alpha;
+    setup.earlier_certificates = rules.earlier_certificates;
     setup.force = rules.force;
     setup.max_builds = costs.builds_left;
     setup.max_trials = Some(MOST_TRIALS);
@@ -252,6 +255,7 @@ mod tests {
             response: Response::Value(Change::Any),
             force: false,
             alpha: 0.05,
+            earlier_certificates: 0,
             seed: 1,
         };
         Field::new(line, rules, &Costs::default(), Vec::new())

@@ -145,9 +145,20 @@ impl Hunt<'_, '_, '_> {
         Ok(None)
     }
 
-    fn line(&self, old: &Revision, new: &Revision) -> Result<Line, ExperimentError> {
+    fn line(&mut self, old: &Revision, new: &Revision) -> Result<Line, ExperimentError> {
         let bench = &self.searcher.bench;
-        Line::between(bench.surroundings.repository, bench.paths, old, new)
+        let line = Line::between(bench.surroundings.repository, bench.paths, old, new)?;
+        let first = line.classes[0].first();
+        if first.id != old.id {
+            self.notes.push(format!(
+                "{} is not among the first parents of {}, into which it was merged: the search begins at \
+                 {}, and looks into what merges brought",
+                shown(old),
+                shown(new),
+                shown(first)
+            ));
+        }
+        Ok(line)
     }
 
     fn culprit_of(&self, line: usize) -> Option<Culprit> {

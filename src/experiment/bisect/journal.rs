@@ -82,6 +82,16 @@ pub enum Answer {
         /// Ids of the commits.
         commits: [String; 2],
     },
+    /// A certificate is about to be measured. What it finds in the store is of this pair only, and of no
+    /// other that was given up.
+    Begun {
+        /// Id of the culprit.
+        culprit: String,
+        /// Id of the commit before it.
+        parent: String,
+        /// Number of the first block in the store.
+        first_block: u32,
+    },
     /// The blocks of a certificate.
     Certificate {
         /// Id of the culprit.
@@ -92,6 +102,9 @@ pub enum Answer {
         blocks: Vec<[Point; 2]>,
         /// Number of the first block in the store.
         first_block: u32,
+        /// Blocks that were measured; those with a value on both sides are in `blocks`. 0: as many.
+        #[serde(default)]
+        measured: u32,
     },
 }
 

@@ -31,7 +31,8 @@ pub struct Line {
 }
 
 impl Line {
-    /// The line of first parents that ends at `new`, from `old` on.
+    /// The line of first parents that ends at `new`, from `old` on. Where `old` came into it by a merge, the
+    /// line begins before its first commit: that one is not built upon `old`.
     pub fn between(
         repository: &Repository,
         paths: &PathsDigester,
@@ -39,8 +40,13 @@ impl Line {
         new: &Revision,
     ) -> Result<Self, ExperimentError> {
         let commits = repository.between(old, new, Walk::FirstParent)?;
+        let before = commits.first().and_then(|first| first.parents.first());
+        let old = match before {
+            Some(before) if *before != old.id => repository.revision(before)?,
+            _ => old.clone(),
+        };
         let mut classes = vec![Class {
-            digest: digest(repository, paths, old)?,
+            digest: digest(repository, paths, &old)?,
             commits: vec![old.clone()],
         }];
         let count = commits.len();
@@ -59,7 +65,7 @@ impl Line {
         if classes.iter().all(|class| class.digest.is_none()) {
             return Err(ExperimentError::Ends(format!(
                 "no commit from {} to {} has anything under subject.paths; check them",
-                shown(old),
+                shown(&old),
                 shown(new)
             )));
         }

@@ -118,15 +118,17 @@ impl Meter {
                 })
             }
             _ => Ok(Gauge::Metric {
-                first: self.of_metric(reference)?,
+                first: self
+                    .of_metric(reference)
+                    .ok_or_else(|| self.no_metric(reference))?,
             }),
         }
     }
 
-    /// The value of a trial; `None` where its profile has no samples.
-    pub fn value(&self, raw: &Raw) -> Result<Option<f64>, ExperimentError> {
-        Ok(match (&raw.values, &self.scale) {
-            (Values::Script { is_bad }, _) => Some(f64::from(u8::from(*is_bad != self.swapped))),
+    /// The value of a trial, or why it has none.
+    pub fn value(&self, raw: &Raw) -> Result<f64, String> {
+        match (&raw.values, &self.scale) {
+            (Values::Script { is_bad }, _) => Ok(f64::from(u8::from(*is_bad != self.swapped))),
             (
                 Values::Measured(trial),
                 Some(Scale::Function {
@@ -134,27 +136,35 @@ impl Meter {
                     cost,
                     reference,
                 }),
-            ) => reference.value(id, *cost, trial),
-            (Values::Measured(_), Some(Scale::Metric { unit })) => {
-                Some((self.of_metric(raw)? / (2.0 * unit)).asinh())
-            }
-            (Values::Measured(_), None) => None,
-        })
+            ) => reference
+                .value(id, *cost, trial)
+                .ok_or_else(|| "its profile has no samples".to_owned()),
+            (Values::Measured(_), Some(Scale::Metric { unit })) => self
+                .of_metric(raw)
+                .map(|value| (value / (2.0 * unit)).asinh())
+                .ok_or_else(|| format!("its trial has no metric `{}`", self.metric)),
+            (Values::Measured(_), None) => Err("nothing to compare it with".to_owned()),
+        }
     }
 
-    fn of_metric(&self, raw: &Raw) -> Result<f64, ExperimentError> {
+    fn of_metric(&self, raw: &Raw) -> Option<f64> {
         let Values::Measured(trial) = &raw.values else {
-            return Err(no_samples());
+            return None;
         };
         let value = trial.metrics.get(&self.metric).copied();
-        value.filter(|value| value.is_finite()).ok_or_else(|| {
-            let there: Vec<&str> = trial.metrics.keys().map(String::as_str).collect();
-            ExperimentError::Ends(format!(
-                "no trial measures the metric `{}`; there are {}",
-                self.metric,
-                there.join(", ")
-            ))
-        })
+        value.filter(|value| value.is_finite())
+    }
+
+    fn no_metric(&self, raw: &Raw) -> ExperimentError {
+        let there = match &raw.values {
+            Values::Measured(trial) => trial.metrics.keys().cloned().collect(),
+            Values::Script { .. } => Vec::new(),
+        };
+        ExperimentError::Ends(format!(
+            "the first trial does not measure the metric `{}`; there are {}",
+            self.metric,
+            there.join(", ")
+        ))
     }
 }
 

@@ -93,6 +93,14 @@ pub struct BisectRequest {
     pub out: PathBuf,
     /// The command line that repeats the search.
     pub command: String,
+    /// The command line that compares two commits under the same plan, without the commits.
+    #[serde(default = "compare_command")]
+    pub compare_command: String,
+}
+
+/// Of a search that was stored before it was noted.
+fn compare_command() -> String {
+    "perfblame compare".to_owned()
 }
 
 impl BisectRequest {

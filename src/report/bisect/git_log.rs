@@ -11,20 +11,35 @@ use crate::report::plain;
 /// git knows no noise: a measured class is called good or bad by where the certified culprit lies,
 /// or, without one, by which is the more probable. What the search believes stands in comments.
 pub fn render(report: &BisectReport) -> String {
+    // Where GOOD is the newer end, git must not call the newer commits bad: to it these are old and new.
+    let (start, words, ends) = match report.swapped {
+        false => ("", ["good", "bad"], [&report.good, &report.bad]),
+        true => (
+            " '--term-new=new' '--term-old=old'",
+            ["old", "new"],
+            [&report.bad, &report.good],
+        ),
+    };
     let mut log = Log {
-        out: String::from("git bisect start\n"),
+        out: format!("git bisect start{start}\n"),
+        words,
         told: BTreeSet::new(),
     };
-    let (bad, good) = (&report.bad, &report.good);
-    log.tell("bad", &bad.commit, &bad.subject_line, "");
-    log.tell("good", &good.commit, &good.subject_line, "");
+    let [before, after] = ends;
+    log.tell(words[1], &after.commit, &after.subject_line, "");
+    log.tell(words[0], &before.commit, &before.subject_line, "");
     for line in &report.lines {
         log.line(line);
     }
     let further = report.further.iter().map(|further| &further.culprit);
     for culprit in report.culprit.iter().chain(further) {
         for (commit, subject) in culprit.commits.iter().zip(&culprit.subject_lines) {
-            let _ = writeln!(log.out, "# first bad commit: [{commit}] {}", plain(subject));
+            let _ = writeln!(
+                log.out,
+                "# first {} commit: [{commit}] {}",
+                words[1],
+                plain(subject)
+            );
         }
     }
     log.out
@@ -32,6 +47,8 @@ pub fn render(report: &BisectReport) -> String {
 
 struct Log {
     out: String,
+    /// What git is to call commits before the step and from it on.
+    words: [&'static str; 2],
     /// Commits that have been called something.
     told: BTreeSet<String>,
 }
@@ -92,8 +109,8 @@ impl Log {
         );
         // What is said of one commit of a class holds for all: the most telling one is named.
         let told = match is_bad {
-            true => class.commits.first().map(|commit| ("bad", commit)),
-            false => class.commits.last().map(|commit| ("good", commit)),
+            true => class.commits.first().map(|commit| (self.words[1], commit)),
+            false => class.commits.last().map(|commit| (self.words[0], commit)),
         };
         if let Some((word, commit)) = told {
             self.tell(word, commit, subject, &comment);

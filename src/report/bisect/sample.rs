@@ -108,6 +108,27 @@ fn a_step_beyond_the_gap_is_said_to_be_one() {
 }
 
 #[test]
+fn of_swapped_ends_git_is_not_told_that_the_newer_is_bad() {
+    let mut report = report("f");
+    let log = git_log::render(&report);
+    assert!(log.starts_with("git bisect start\n# bad: [aaa"), "{log}");
+    report.swapped = true;
+    report.good.commit = "e".repeat(40);
+    let log = git_log::render(&report);
+    assert!(
+        log.starts_with("git bisect start '--term-new=new' '--term-old=old'\n# new: [eee"),
+        "{log}"
+    );
+    assert!(
+        log.contains(&format!("git bisect new {}", "b".repeat(40))),
+        "{log}"
+    );
+    for word in ["git bisect bad", "git bisect good", "first bad"] {
+        assert!(!log.contains(word), "{word}: {log}");
+    }
+}
+
+#[test]
 fn the_page_stands_around_the_comparison_and_alone() {
     let report = report("f");
     let alone = page(&report, None);

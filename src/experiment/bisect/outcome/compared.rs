@@ -14,7 +14,7 @@ use crate::experiment::bisect::find::Found;
 use crate::experiment::bisect::searcher::Searcher;
 
 use super::Scene;
-use super::culprit::first_block;
+use super::culprit::stored_blocks;
 
 /// The comparison of culprit and parent from the blocks of the certificate, and what explains it.
 pub(super) fn compared(
@@ -29,11 +29,10 @@ pub(super) fn compared(
     ]
     .map(|class| field.representative(class).clone());
     let nothing = (None, Vec::new(), Profiles::default());
-    let Some(first) = first_block(searcher, found) else {
+    let Some(range) = stored_blocks(searcher, found) else {
         return Ok(nothing);
     };
-    let count = u32::try_from(found.culprit.certificate.blocks).unwrap_or(u32::MAX);
-    let range = first..first.saturating_add(count);
+    let first = range.start;
     let mut built = Vec::new();
     for revision in &pair {
         match searcher.bench.artifact(revision, searcher.progress)? {
@@ -54,7 +53,7 @@ pub(super) fn compared(
         profile: true,
         out: scene.request.out.clone(),
         resume: None,
-        command: scene.request.command.clone(),
+        command: scene.request.compare_command.clone(),
     };
     let Judged {
         report: comparison,

@@ -1,5 +1,7 @@
 //! What the report says of a culprit and its certificate.
 
+use std::ops::Range;
+
 use crate::bisect::Estimate;
 use crate::report::{CertificateReport, ChangeReport, CulpritReport};
 use crate::stats::mean;
@@ -62,30 +64,33 @@ pub(super) fn certificate_report(searcher: &Searcher<'_, '_>, found: &Found) -> 
         blocks: certificate.blocks,
         alpha: certificate.alpha,
         attempt: certificate.attempt,
-        first_block: first_block(searcher, found).unwrap_or(0),
+        first_block: stored_blocks(searcher, found).map_or(0, |blocks| blocks.start),
     }
 }
 
-/// Number of the first block of a culprit's certificate in the store.
-pub(super) fn first_block(searcher: &Searcher<'_, '_>, found: &Found) -> Option<u32> {
+/// The blocks of a culprit's certificate in the store: those of the last attempt, which confirmed it.
+pub(super) fn stored_blocks(searcher: &Searcher<'_, '_>, found: &Found) -> Option<Range<u32>> {
     let suspects = &found.culprit.suspects;
     let field = &searcher.searched[found.line].field;
     let [before, after] = [suspects.parent, *suspects.classes.end()]
         .map(|class| field.representative(class).id.as_str());
-    searcher.journal.answers().find_map(|answer| match answer {
+    let of_pair = |answer: &Answer| match answer {
         Answer::Certificate {
             culprit,
             parent,
             blocks,
             first_block,
-        } if culprit == after
-            && parent == before
-            && blocks.len() == found.culprit.certificate.blocks =>
-        {
-            Some(*first_block)
+            measured,
+        } if culprit == after && parent == before => {
+            let count = match measured {
+                0 => u32::try_from(blocks.len()).unwrap_or(u32::MAX),
+                measured => *measured,
+            };
+            Some(*first_block..first_block.saturating_add(count))
         }
         _ => None,
-    })
+    };
+    searcher.journal.answers().filter_map(of_pair).last()
 }
 
 /// A difference of logarithms in per cent.

@@ -16,7 +16,7 @@ pub(super) fn counts(searcher: &Searcher<'_, '_>) -> TrialCounts {
                 _ => counts.search += 1,
             },
             Answer::Certificate { blocks, .. } => counts.certificate += 2 * blocks.len(),
-            Answer::Skipped { .. } | Answer::Same { .. } => {}
+            Answer::Begun { .. } | Answer::Skipped { .. } | Answer::Same { .. } => {}
         }
     }
     counts

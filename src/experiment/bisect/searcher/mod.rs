@@ -65,7 +65,10 @@ impl Searcher<'_, '_> {
             trial_seconds: self.bench.trial_seconds(),
             ..Costs::default()
         };
+        let earlier = self.journal.before_line(number);
+        let earlier = earlier.filter(|answer| matches!(answer, Answer::Certificate { .. }));
         let rules = Rules {
+            earlier_certificates: u32::try_from(earlier.count()).unwrap_or(u32::MAX),
             response: self.response,
             force,
             alpha: self.bench.request.plan.judging.alpha,

@@ -27,7 +27,7 @@ impl Searcher<'_, '_> {
                         earlier.push((culprit, *c));
                     }
                 }
-                Answer::Skipped { .. } | Answer::Same { .. } => {}
+                Answer::Begun { .. } | Answer::Skipped { .. } | Answer::Same { .. } => {}
             }
         }
         let repository = self.bench.surroundings.repository;

@@ -117,9 +117,12 @@ impl Searcher<'_, '_> {
         purpose: Purpose,
     ) -> Result<(), ExperimentError> {
         let commit = field.representative(class).id.clone();
-        let Some(value) = self.meter.value(raw)? else {
-            let reason = "cannot be measured: its profile has no samples".to_owned();
-            return self.skip(field, costs, number, commit, reason);
+        let value = match self.meter.value(raw) {
+            Ok(value) => value,
+            Err(why) => {
+                let reason = format!("cannot be measured: {why}");
+                return self.skip(field, costs, number, commit, reason);
+            }
         };
         let point = Point {
             value,
