@@ -158,6 +158,47 @@ fn stalling_in_the_middle_of_a_reply() {
 }
 
 #[test]
+fn silence_until_the_time_is_up() {
+    let plan = GETS
+        .replace("requests = 10", "test-time = 1")
+        .replace("stall-timeout = 1", "");
+    let error = outcome(vec![Take(3), Wait], &plan);
+    assert!(matches!(error, LoadError::Stalled { .. }), "{error}");
+    says(
+        &error,
+        &["connection 0", "`GET memtier-1`", "3 outstanding"],
+    );
+}
+
+#[test]
+fn silence_from_some_time_on_counts_as_time_and_as_latency() {
+    let (target, handle) = server(vec![Take(1), say("$1\r\na\r\n"), Wait]);
+    let plan = "threads = 1\nclients = 1\npipeline = 1\ntest-time = 2\nratio = \"0:1\"\n\
+                rate-limiting = 10\nopen-loop = true\n";
+    let spec: LoadSpec = toml::from_str(plan).unwrap();
+    let outcome = run(&spec, &target, &RunOptions::default()).unwrap();
+    handle.join().unwrap();
+    assert_eq!(outcome.total.duration_ns, 2_000_000_000);
+    let command = outcome.total.commands.iter().find(|c| c.ops > 0).unwrap();
+    assert_eq!(command.ops, 1);
+    // One request waits from the tenth of a second on, and those that were due after it since then.
+    assert!(command.latency.max_ns() >= 1_500_000_000);
+}
+
+#[test]
+fn a_server_may_close_once_all_is_answered() {
+    let all = ["$1\r\na\r\n"; 3].concat();
+    for _ in 0..20 {
+        let (target, handle) = server(vec![Take(3), say(&all)]);
+        let spec = GETS.replace("requests = 10", "requests = 3");
+        let spec: LoadSpec = toml::from_str(&spec).unwrap();
+        let outcome = run(&spec, &target, &RunOptions::default());
+        handle.join().unwrap();
+        assert_eq!(outcome.unwrap().total.ops(), 3);
+    }
+}
+
+#[test]
 fn half_a_bulk_string() {
     let error = outcome(vec![Take(3), say("$100\r\nabcde")], GETS);
     assert!(matches!(error, LoadError::Closed(_)), "{error}");

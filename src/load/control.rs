@@ -102,7 +102,7 @@ pub(crate) fn requests(spec: &LoadSpec, length: Length, id: u64) -> u64 {
                 // Its own part, to the last key and no further.
                 let (first, last) =
                     parallel_part(spec.key_minimum, spec.key_maximum, spec.connections(), id);
-                last - first + 1
+                (last - first).saturating_add(1)
             } else {
                 (spec.key_maximum - spec.key_minimum).max(1)
             }

@@ -83,7 +83,13 @@ pub fn run(
     let mut threads = Threads::start(spec, target, options, Length::Specified)?;
     let reports = threads.join(options)?;
     let last_reply_ns = reports.iter().map(|report| report.last_reply_ns).max();
-    let end_ns = last_reply_ns.unwrap_or(threads.started_ns);
+    let end_ns = match spec.test_time {
+        // A server that fell silent before the time was up did nothing in the rest of it.
+        Some(seconds) => threads
+            .started_ns
+            .saturating_add(seconds.saturating_mul(1_000_000_000)),
+        None => last_reply_ns.unwrap_or(threads.started_ns),
+    };
     let seed = threads.shared.seed;
     let mut windows = threads.windows(reports, &[(WindowId(0), threads.started_ns)], end_ns);
     match windows.pop() {

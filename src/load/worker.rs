@@ -156,6 +156,7 @@ impl Worker {
         let mut buffer = vec![0u8; READ_BUFFER];
         let mut events = Vec::with_capacity(self.clients.len().clamp(1, 512));
         let mut looked_ns = now_ns;
+        let mut stalls_ns = now_ns;
         while self.open > 0 {
             if !self.schedule.is_empty() {
                 self.send_what_is_due()?;
@@ -175,11 +176,13 @@ impl Worker {
                     });
                 }
             }
-            let idle = events.is_empty();
+            // The timer alone tells no time.
+            let mut idle = true;
             for event in events.drain(..) {
                 if event.data.u64() == TIMER {
                     continue;
                 }
+                idle = false;
                 let (index, flags) = (event.data.u64() as usize, event.flags);
                 if self.control.stopped() || !self.serve(index, flags, &mut buffer)? {
                     return self.finish();
@@ -188,10 +191,17 @@ impl Worker {
             if idle || self.last_reply_ns.saturating_sub(looked_ns) > NAP_NS {
                 let now_ns = monotonic_ns();
                 looked_ns = now_ns;
-                if self.control.stopped() || now_ns >= self.times.deadline_ns {
+                if self.control.stopped() {
                     return self.finish();
                 }
-                self.look_for_stalls(now_ns)?;
+                if now_ns >= self.times.deadline_ns {
+                    self.look_for_silence(now_ns)?;
+                    return self.finish();
+                }
+                if now_ns.saturating_sub(stalls_ns) > NAP_NS {
+                    stalls_ns = now_ns;
+                    self.look_for_stalls(now_ns)?;
+                }
             }
         }
         self.finish()
@@ -362,6 +372,23 @@ impl Worker {
         Ok(())
     }
 
+    /// When the time is up: a server that has answered nothing at all has not been measured, however short
+    /// the time was.
+    fn look_for_silence(&self, now_ns: u64) -> Result<(), LoadError> {
+        let has_answered = self.recorder.commands.iter().any(|command| command.ops > 0);
+        if has_answered || !self.parts.is_empty() {
+            return Ok(());
+        }
+        let owing = self.clients.iter().flatten().find(|c| c.outstanding() > 0);
+        match owing {
+            Some(client) => {
+                let seconds = now_ns.saturating_sub(self.times.start_ns) / SECOND_NS;
+                Err(client.stalled(&self.shared, seconds))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// Counts in another window from now on.
     #[cold]
     fn enter(&mut self, window: u32) {
@@ -378,6 +405,12 @@ impl Worker {
     }
 
     fn finish(mut self) -> Result<Report, LoadError> {
+        if self.shared.spec.open_loop && self.times.deadline_ns != u64::MAX {
+            let now_ns = monotonic_ns().min(self.times.deadline_ns);
+            for client in self.clients.iter_mut().flatten() {
+                client.give_up(now_ns, &mut self.recorder);
+            }
+        }
         if let Some(seconds) = &self.seconds {
             let counts = self.recorder.take_second();
             seconds

@@ -1,6 +1,7 @@
 //! What a connection says of itself when it fails.
 
 use rustix::io::Errno;
+use rustix::net::{RecvFlags, recv};
 
 use crate::load::error::{Fault, LoadError, escape};
 use crate::load::reply::{Reply, Stop};
@@ -52,7 +53,16 @@ impl Client {
 
     pub(super) fn broken(&self, shared: &Shared, error: Errno) -> LoadError {
         match error {
-            Errno::CONNRESET | Errno::PIPE => self.closed(shared),
+            Errno::CONNRESET | Errno::PIPE => {
+                // What it said before it closed is the reason, such as too many clients.
+                let mut said = [0u8; 512];
+                match recv(&self.socket, &mut said[..], RecvFlags::DONTWAIT) {
+                    Ok((count, _)) if count > 0 => {
+                        LoadError::Closed(self.fault(shared, None, escape(&said[..count])))
+                    }
+                    _ => self.closed(shared),
+                }
+            }
             error => LoadError::Io {
                 fault: self.fault(shared, None, self.parser.partial()),
                 source: error.into(),

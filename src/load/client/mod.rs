@@ -163,6 +163,28 @@ impl Client {
         self.in_flight.len()
     }
 
+    /// Whether nothing is owed and nothing more will be asked on this connection.
+    fn is_done(&self) -> bool {
+        self.in_flight.is_empty() && (self.left == 0 || self.until_reconnect == 0)
+    }
+
+    /// In an open loop, records for how long what was due has waited in vain when the time was up: those
+    /// requests are no operations, but a stall at the end must not be left out of the latencies.
+    pub fn give_up(&mut self, now_ns: u64, recorder: &mut Recorder) {
+        for request in self.in_flight.drain(..) {
+            let waited = now_ns.saturating_sub(request.sent_ns);
+            recorder.commands[request.command as usize].latency(waited, 1);
+        }
+        let Some(pacing) = &mut self.pacing else {
+            return;
+        };
+        let command = self.turn.0;
+        for _ in 0..pacing.due(now_ns) {
+            let waited = now_ns.saturating_sub(pacing.take());
+            recorder.commands[command].latency(waited, 1);
+        }
+    }
+
     /// Command and key that come next.
     #[inline]
     fn next_request(&mut self, shared: &Shared) -> (usize, u64) {
@@ -285,6 +307,8 @@ impl Client {
     pub fn read(&self, shared: &Shared, buffer: &mut [u8]) -> Result<Option<usize>, LoadError> {
         loop {
             match recv(&self.socket, &mut *buffer, RecvFlags::empty()) {
+                // All was answered: to close now is the server's good right.
+                Ok((0, _)) if self.is_done() => return Ok(None),
                 Ok((0, _)) => return Err(self.closed(shared)),
                 Ok((count, _)) => return Ok(Some(count)),
                 Err(Errno::AGAIN) => return Ok(None),
