@@ -104,6 +104,29 @@ fn software_events_other_than_time_are_sampled() {
 }
 
 #[test]
+fn what_a_command_started_ends_with_the_recording() {
+    let truth = Truth::new();
+    let recording = truth.record(&[
+        "--duration",
+        "300ms",
+        "--",
+        "sh",
+        "-c",
+        "sleep 7654 & sleep 7654 & wait",
+    ]);
+    assert!(
+        recording.messages.contains("samples of"),
+        "{}",
+        recording.messages
+    );
+    let left = std::process::Command::new("pgrep")
+        .args(["-f", "^sleep 7654"])
+        .output()
+        .unwrap();
+    assert!(left.stdout.is_empty(), "{left:?}");
+}
+
+#[test]
 fn a_process_that_ends_ends_the_recording() {
     let truth = Truth::new();
     let mut child = Command::new("sleep").arg("0.5").spawn().unwrap();

@@ -113,7 +113,7 @@ pub fn run(args: Args, global: &GlobalArgs) -> anyhow::Result<Exit> {
             Ok(exit(&report))
         }
         Err(ExperimentError::Interrupted) => {
-            eprintln!("{}", progress.resumable("compare …"));
+            say!("{}", progress.resumable("compare …"));
             Ok(Exit::Interrupted)
         }
         Err(error) => Err(error.into()),

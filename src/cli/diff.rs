@@ -70,9 +70,9 @@ pub fn run(args: Args) -> anyhow::Result<Exit> {
         },
     );
     write_atomically(&args.output, svg.as_bytes())?;
-    eprintln!("{subtitle}");
+    say!("{subtitle}");
     if tree.too_deep > 0 {
-        eprintln!(
+        say!(
             "warning: {} frames are deeper than {} and are not drawn",
             tree.too_deep,
             diff::MAX_DEPTH
@@ -93,7 +93,7 @@ pub fn run(args: Args) -> anyhow::Result<Exit> {
     }
     let (base, head) = (args.base.len(), args.head.len());
     if base != head {
-        eprintln!(
+        say!(
             "warning: {base} runs of base and {head} of head: runs are paired in the order given, \
              the rest is drawn and not judged"
         );

@@ -34,12 +34,12 @@ pub fn report(outcome: anyhow::Result<Exit>) -> ExitCode {
     match outcome {
         Ok(exit) => exit.into(),
         Err(error) => {
-            eprintln!("perfblame: {}", shown(&error.to_string()));
+            say!("perfblame: {}", shown(&error.to_string()));
             let mut said = error.to_string();
             for cause in error.chain().skip(1).map(ToString::to_string) {
                 // Many of our own texts end with their cause.
                 if !said.contains(&cause) {
-                    eprintln!("  because: {}", shown(&cause));
+                    say!("  because: {}", shown(&cause));
                 }
                 said = cause;
             }

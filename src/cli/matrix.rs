@@ -153,7 +153,7 @@ pub fn run(args: Args, global: &GlobalArgs) -> anyhow::Result<Exit> {
                 None => String::new(),
             };
             let command = format!("matrix {}{store}", args.plan.display());
-            eprintln!("{}", progress.resumable(&command));
+            say!("{}", progress.resumable(&command));
             Ok(Exit::Interrupted)
         }
         Err(error @ ExperimentError::OtherKernel { .. }) => {
@@ -171,11 +171,11 @@ fn other_kernel(error: &ExperimentError, plan: &Plan) -> anyhow::Result<()> {
     };
     match plan.reboot {
         Some(_) => {
-            eprintln!("{error}: rebooting; `perfblame matrix --resume` goes on");
+            say!("{error}: rebooting; `perfblame matrix --resume` goes on");
             Ok(reboot(plan, release)?)
         }
         None => {
-            eprintln!(
+            say!(
                 "{error}: boot it, and `perfblame matrix --resume` goes on ([reboot] command could boot it)"
             );
             Ok(())

@@ -1,5 +1,13 @@
 //! One file per command: clap `Args`, turned into plan types at once; the core never sees clap.
 
+/// Says a line on standard error; whoever closed it does not want to hear it, and that is no error.
+macro_rules! say {
+    ($($text:tt)*) => {{
+        use std::io::Write as _;
+        let _ = writeln!(std::io::stderr(), $($text)*);
+    }};
+}
+
 mod bisect;
 mod compare;
 mod completions;

@@ -1,6 +1,5 @@
 //! Profiles that a user names on the command line.
 
-use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
@@ -8,7 +7,7 @@ use anyhow::Context as _;
 
 use crate::profile::format::{self, Format, perf_data};
 use crate::profile::{ModuleKind, Profile, folded_lines};
-use crate::symbol::{ModuleFile, PerfMaps, build_id_of, symbolize};
+use crate::symbol::{ModuleFile, PerfMaps, build_id_of, open_regular, symbolize};
 
 /// The folded stacks of one file.
 pub struct FoldedInput {
@@ -62,7 +61,7 @@ fn profile_of(path: &Path, bytes: &[u8]) -> anyhow::Result<Profile> {
     let profile = named_addresses(recording);
     for warning in &profile.accounting.warnings {
         let text = format!("warning: {}: {warning}", path.display());
-        eprintln!("{}", super::exit::shown(&text));
+        say!("{}", super::exit::shown(&text));
     }
     Ok(profile)
 }
@@ -79,7 +78,7 @@ fn named_addresses(recording: perf_data::PerfRecording) -> Profile {
             let path = PathBuf::from(&module.path);
             let mut file = None;
             if module.kind == ModuleKind::User {
-                file = File::open(&path).ok();
+                file = open_regular(&path).ok();
                 let found = file.as_ref().and_then(build_id_of).map(hex);
                 if let (Some(expected), Some(found)) = (&module.build_id, found)
                     && *expected != found

@@ -55,7 +55,7 @@ impl Terminal {
         // Subject lines and compilers' output may hold anything.
         let text = super::exit::shown(text);
         match self.bar.is_hidden() {
-            true => eprintln!("{text}"),
+            true => say!("{text}"),
             false => self.bar.println(text),
         }
     }

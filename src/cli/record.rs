@@ -1,6 +1,5 @@
 //! `perfblame record`: samples a process tree.
 
-use std::fs;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -8,12 +7,14 @@ use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 
 use super::Exit;
-use crate::executor::Cancel;
+use crate::executor::{Cancel, descendants};
 use crate::plan::{CallGraph, CpuList, EventChoice, Length, SampleSpec};
 use crate::profile::{Profile, folded_lines};
-use crate::report::flamegraph;
+use crate::report::{flamegraph, write_atomically};
 use crate::sample::{EndWatch, Recorder, Target};
 
 /// Samples a process with all its threads and children, or a command from its start to its end
@@ -60,6 +61,7 @@ enum Form {
 /// Records, writes, and says on standard error what was recorded.
 pub fn run(args: Args) -> anyhow::Result<Exit> {
     let form = form_of(&args.output)?;
+    check_writable(&args.output)?;
     let spec = SampleSpec {
         event: EventChoice::from(args.event),
         frequency_hz: args.frequency,
@@ -79,12 +81,22 @@ pub fn run(args: Args) -> anyhow::Result<Exit> {
         (recorder.finish()?, subject, None)
     };
     let bytes = rendered(&profile, form, &subject)?;
-    fs::write(&args.output, bytes)
-        .with_context(|| format!("cannot write {}", args.output.display()))?;
+    write_atomically(&args.output, &bytes)?;
     for line in summary(&profile, status) {
-        eprintln!("{line}");
+        say!("{line}");
     }
     Ok(Exit::Ok)
+}
+
+/// Finds out before the recording and not after it that its output has no place.
+fn check_writable(output: &Path) -> anyhow::Result<()> {
+    let dir = match output.parent() {
+        Some(dir) if !dir.as_os_str().is_empty() => dir,
+        _ => Path::new("."),
+    };
+    tempfile::tempfile_in(dir)
+        .with_context(|| format!("cannot write {}", output.display()))
+        .map(drop)
 }
 
 fn form_of(output: &Path) -> anyhow::Result<Form> {
@@ -157,20 +169,42 @@ fn signal_pipe() -> anyhow::Result<UnixStream> {
     Ok(wake)
 }
 
-/// Asks the command to end, and insists after a while.
+/// Asks the command and all that it has started to end, and insists after a while.
 fn end(child: &mut Child) -> anyhow::Result<ExitStatus> {
-    let pid = nix::unistd::Pid::from_raw(child.id() as i32);
-    // It may have ended by itself, or by the same Ctrl-C.
-    let _ = nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGTERM);
-    let started = Instant::now();
-    while started.elapsed() < Duration::from_secs(3) {
-        if let Some(status) = child.try_wait().context("cannot wait for the command")? {
-            return Ok(status);
+    let pid = child.id() as i32;
+    let below = descendants(pid);
+    let tell = |signal: Signal| {
+        let living = below.iter().filter(|process| process.is_alive());
+        for pid in living.map(|process| process.pid).chain([pid]) {
+            // It may have ended by itself, or by the same Ctrl-C.
+            let _ = kill(Pid::from_raw(pid), signal);
         }
-        std::thread::sleep(Duration::from_millis(5));
+    };
+    tell(Signal::SIGTERM);
+    let started = Instant::now();
+    let mut ended = None;
+    while started.elapsed() < Duration::from_secs(3) {
+        if ended.is_none() {
+            ended = child.try_wait().context("cannot wait for the command")?;
+        }
+        match ended {
+            Some(status) if !below.iter().any(|process| process.is_alive()) => return Ok(status),
+            _ => std::thread::sleep(Duration::from_millis(5)),
+        }
     }
-    let _ = child.kill();
-    child.wait().context("cannot wait for the command")
+    match ended {
+        Some(status) => {
+            let living = below.iter().filter(|process| process.is_alive());
+            for process in living {
+                let _ = kill(Pid::from_raw(process.pid), Signal::SIGKILL);
+            }
+            Ok(status)
+        }
+        None => {
+            tell(Signal::SIGKILL);
+            child.wait().context("cannot wait for the command")
+        }
+    }
 }
 
 fn rendered(profile: &Profile, form: Form, subject: &str) -> anyhow::Result<Vec<u8>> {

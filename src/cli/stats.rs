@@ -97,7 +97,7 @@ fn apart(bytes: &[u8], columns: Columns) -> Columns {
     if metrics.len() < 2 {
         return columns;
     }
-    eprintln!(
+    say!(
         "the table holds {} metrics, and each is compared by itself, as with --within {}",
         metrics.len(),
         apart.within.join(",")

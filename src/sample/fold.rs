@@ -153,7 +153,7 @@ impl Folder {
                 parent_tid,
             }) => self.fork(pid, tid, parent_pid, parent_tid),
             Ok(Record::Exit { pid, tid }) => self.exit(pid, tid),
-            Ok(Record::Lost { count }) => self.losses.lost += count,
+            Ok(Record::Lost { count }) => self.losses.lost = self.losses.lost.saturating_add(count),
             Ok(Record::Throttle) => self.losses.throttled += 1,
             Ok(Record::Other) => {}
             Err(_) => self.losses.damaged += 1,

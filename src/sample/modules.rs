@@ -8,8 +8,11 @@ use std::path::{Path, PathBuf};
 
 use super::code_map::Region;
 use crate::profile::{Module, ModuleKind};
-use crate::symbol::{ModuleFile, Segments, build_id_of, vdso_image};
+use crate::symbol::{ModuleFile, Segments, build_id_of, open_regular, vdso_image};
 use crate::unwind::UnwindInfo;
+
+/// `EMFILE`: this process may open no more files.
+const TOO_MANY_FILES: i32 = rustix::io::Errno::MFILE.raw_os_error();
 
 /// Index of the kernel in every table.
 pub const KERNEL: u32 = 0;
@@ -102,12 +105,15 @@ impl ModuleTable {
         }
         entry.looked_for = true;
         for candidate in candidates(&entry.path, region, pid) {
-            let Ok(file) = File::open(&candidate) else {
-                continue;
+            let file = match open_regular(&candidate) {
+                Ok(file) => file,
+                Err(error) if error.raw_os_error() == Some(TOO_MANY_FILES) => {
+                    // Another of its samples tries again.
+                    entry.looked_for = false;
+                    return;
+                }
+                Err(_) => continue,
             };
-            if !file.metadata().is_ok_and(|metadata| metadata.is_file()) {
-                continue;
-            }
             let build_id = build_id_of(&file);
             match (&entry.build_id, build_id) {
                 (Some(wanted), Some(found)) if *wanted != found => continue,

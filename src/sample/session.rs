@@ -58,6 +58,8 @@ impl Session {
         target: &Target,
         cpus: Option<&CpuList>,
     ) -> Result<Self, SampleError> {
+        // Events and the modules that are mapped each hold a file open.
+        raise_open_files();
         chosen.attributes.on_exec = matches!(target, Target::OnExec(_));
         let (rings, shrunk) = Ring::for_cpus(&chosen_cpus(cpus)?, &chosen.attributes)?;
         let mut session = Self {

@@ -1,6 +1,8 @@
 //! Names of C++ and Rust as their programmers wrote them.
 
-use cpp_demangle::{DemangleOptions, ParseOptions, Symbol};
+use std::fmt;
+
+use cpp_demangle::{DemangleOptions, DemangleWrite, ParseOptions, Symbol};
 
 /// Nesting that no real name reaches; a crafted one must not exhaust the stack.
 const DEEPEST: u32 = 96;
@@ -62,7 +64,22 @@ fn demangle_cpp(name: &str) -> Option<String> {
         .no_params()
         .no_return_type()
         .recursion_limit(DEEPEST);
-    symbol.demangle_with_options(&options).ok()
+    let mut readable = Bounded(String::new());
+    symbol.structured_demangle(&mut readable, &options).ok()?;
+    Some(readable.0)
+}
+
+/// Ends a name that grows beyond what is kept.
+struct Bounded(String);
+
+impl DemangleWrite for Bounded {
+    fn write_string(&mut self, text: &str) -> fmt::Result {
+        if self.0.len() + text.len() > LONGEST {
+            return Err(fmt::Error);
+        }
+        self.0.push_str(text);
+        Ok(())
+    }
 }
 
 #[cfg(test)]

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::PathBuf;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
 
 use super::intervals::{Interval, Intervals};
+use super::regular::open_regular;
 
 /// The maps of some processes.
 #[derive(Debug, Default)]
@@ -27,6 +29,9 @@ impl PerfMaps {
     }
 }
 
+/// Bytes of a map that are read: more than any virtual machine has written.
+const LONGEST: u64 = 1 << 30;
+
 /// The functions in a `/tmp/perf-PID.map`.
 #[derive(Debug)]
 pub struct PerfMap {
@@ -41,7 +46,7 @@ impl PerfMap {
         let inside = PathBuf::from(format!("/proc/{pid}/root"))
             .join(format!("tmp/perf-{}.map", inner_pid(pid)));
         let outside = PathBuf::from(format!("/tmp/perf-{pid}.map"));
-        let text = fs::read(inside).or_else(|_| fs::read(outside)).ok()?;
+        let text = read(&inside).or_else(|_| read(&outside)).ok()?;
         Some(Self::parse(String::from_utf8_lossy(&text).into_owned()))
     }
 
@@ -65,7 +70,7 @@ impl PerfMap {
         let mut taken = BTreeMap::new();
         for symbol in symbols.into_iter().rev() {
             let overlaps = taken
-                .range(..symbol.end.max(symbol.start + 1))
+                .range(..symbol.end.max(symbol.start.saturating_add(1)))
                 .next_back()
                 .is_some_and(|(_, end)| *end > symbol.start);
             if !overlaps {
@@ -84,6 +89,12 @@ impl PerfMap {
         let (start, end) = self.intervals.find(address)?.name;
         self.text.get(start..end)
     }
+}
+
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    open_regular(path)?.take(LONGEST).read_to_end(&mut text)?;
+    Ok(text)
 }
 
 fn parse_line(line: &str) -> Option<(u64, u64, usize)> {

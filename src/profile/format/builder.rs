@@ -12,6 +12,9 @@ use super::error::FormatError;
 /// Mark above the thread's name of a stack that did not reach its thread's start.
 pub(super) const TRUNCATED: &str = "[truncated]";
 
+/// Most that a profile may hold: a small file can repeat a deep stack or a long name without end.
+const MOST_HELD: u64 = 250_000_000;
+
 /// Interns frames and stacks.
 pub(super) struct Builder {
     profile: Profile,
@@ -19,6 +22,8 @@ pub(super) struct Builder {
     frames: HashMap<Frame, u32>,
     named: HashMap<String, u32>,
     stacks: HashMap<(String, Vec<u32>, bool), usize>,
+    /// Frames of all stacks, and their threads' names in units of four bytes.
+    held: u64,
 }
 
 impl Builder {
@@ -42,6 +47,7 @@ impl Builder {
             modules: HashMap::new(),
             frames: HashMap::new(),
             named: HashMap::new(),
+            held: 0,
             stacks: HashMap::new(),
         }
     }
@@ -127,6 +133,13 @@ impl Builder {
                 stacks[at].weight = stacks[at].weight.saturating_add(weight);
             }
             None => {
+                self.held += key.1.len() as u64 + key.0.len() as u64 / 4;
+                if self.held > MOST_HELD {
+                    return Err(FormatError::content(
+                        "stacks",
+                        "they hold more frames than fit into memory; sample less, or fold them first",
+                    ));
+                }
                 stacks.push(Stack {
                     thread: key.0.clone(),
                     frames: key.1.clone(),

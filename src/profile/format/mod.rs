@@ -11,6 +11,7 @@ mod gzip;
 mod json;
 mod kind;
 pub mod perf_data;
+mod perf_data_header;
 mod perf_script;
 mod pprof;
 mod protobuf;

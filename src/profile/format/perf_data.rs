@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::Cursor;
+use std::sync::Arc;
 
 use linux_perf_data::linux_perf_event_reader::{CpuMode, EventRecord, SampleRecord};
 use linux_perf_data::{PerfFile, PerfFileReader, PerfFileRecord, PerfRecordIter};
@@ -42,6 +43,7 @@ pub fn read(bytes: &[u8]) -> Result<PerfRecording, FormatError> {
     let piped = bytes.get(8..16).is_some_and(|size| {
         size == 16u64.to_le_bytes().as_slice() || size == 16u64.to_be_bytes().as_slice()
     });
+    super::perf_data_header::check(bytes, piped)?;
     if piped {
         let PerfFileReader {
             perf_file,
@@ -67,7 +69,8 @@ struct Mapping {
 
 struct Reading {
     builder: Builder,
-    maps: HashMap<i32, BTreeMap<u64, Mapping>>,
+    /// Shared by processes as long as neither maps anything more.
+    maps: HashMap<i32, Arc<BTreeMap<u64, Mapping>>>,
     names: HashMap<i32, String>,
     build_ids: HashMap<Vec<u8>, String>,
     unknown: u32,
@@ -148,6 +151,9 @@ impl Reading {
                     self.names.insert(comm.tid, name);
                 }
                 EventRecord::Fork(fork) => self.fork(fork.pid, fork.ppid, fork.tid, fork.ptid),
+                EventRecord::Exit(exit) if exit.pid == exit.tid => {
+                    self.maps.remove(&exit.pid);
+                }
                 EventRecord::Mmap(map) if map.is_executable || map.pid == KERNEL_PID => {
                     let path = map.path.as_slice();
                     self.map(map.pid, map.address, map.length, map.page_offset, &path);
@@ -159,7 +165,7 @@ impl Reading {
                         self.map(map.pid, map.address, map.length, map.page_offset, &path);
                     }
                 }
-                EventRecord::Lost(lost) => self.lost += lost.count,
+                EventRecord::Lost(lost) => self.lost = self.lost.saturating_add(lost.count),
                 EventRecord::Throttle(_) => self.throttled += 1,
                 _ => {}
             }
@@ -212,7 +218,7 @@ impl Reading {
             to_offset,
             module,
         };
-        let maps = self.maps.entry(pid).or_default();
+        let maps = Arc::make_mut(self.maps.entry(pid).or_default());
         // A new mapping takes the place of what it covers.
         let covered: Vec<u64> = maps
             .range(start..mapping.end)
