@@ -437,4 +437,29 @@ fn revisions_are_an_axis_and_built_once_each() {
             .contains("nowhere")
     );
     assert_eq!(repo.git(&["status", "--porcelain"]), "");
+
+    // Names move; a matrix that goes on is of the commits with which it began.
+    repo.commit("three", &[("tool.c", &program(99))]);
+    let id = report["experiment"].as_str().unwrap();
+    let more = [
+        "matrix",
+        "plan.toml",
+        "--out",
+        &out,
+        "--points",
+        "3",
+        "--resume",
+        id,
+    ];
+    let ran = common::perfblame(&repo.path(), &more);
+    assert_eq!(ran.code, 0, "{ran:#?}");
+    assert!(
+        ran.err
+            .contains("version=new, env=a: main is another commit now"),
+        "{ran:#?}"
+    );
+    let text = std::fs::read_to_string(Path::new(&out).join("matrix.json")).unwrap();
+    let report: Value = serde_json::from_str(&text).unwrap();
+    let values = report["cells"][2]["values"]["output"].clone();
+    assert_eq!(values, serde_json::json!([20.0, 20.0, 20.0]));
 }

@@ -8,7 +8,7 @@ mod common;
 use std::collections::BTreeSet;
 use std::process::Command;
 
-use perfblame::code::same_functions;
+use perfblame::code::{compare_functions, same_functions};
 
 /// Functions that call, jump, switch, read constants of all kinds, and have cold parts.
 const SOURCE: &str = r#"
@@ -148,6 +148,27 @@ fn what_is_no_program_for_this_machine_is_not_known() {
     }
     let stripped = build(&[], &["-O1", "-s"]);
     assert_eq!(same_functions(&stripped, &program, &none), None);
+}
+
+#[test]
+fn the_same_code_under_another_name_is_a_rename() {
+    let flags = ["-O2"];
+    let renamed = |more: &[(&str, &str)]| {
+        let mut changes = vec![("FIRST", "#define look_up find_it")];
+        changes.extend(more);
+        let wanted = BTreeSet::from(ALL)
+            .union(&BTreeSet::from(["find_it"]))
+            .copied()
+            .collect();
+        compare_functions(&build(&[], &flags), &build(&changes, &flags), &wanted).unwrap()
+    };
+    let alike = renamed(&[]);
+    let pair = ("find_it".to_owned(), "look_up".to_owned());
+    assert_eq!(alike.renamed.into_iter().collect::<Vec<_>>(), [pair]);
+    // Its caller refers to another name.
+    assert!(alike.same.contains("scale") && !alike.same.contains("branches"));
+    // With other content of what it refers to it is another function.
+    assert!(renamed(&[("TABLE", "8")]).renamed.is_empty());
 }
 
 #[test]

@@ -189,7 +189,7 @@ fn behind_libtool(source: &Path, path: &Path) -> PathBuf {
 }
 
 /// All files below a directory, symbolic links to files too, in order; paths relative to the root.
-fn list(root: &Path, directory: &Path, files: &mut Vec<PathBuf>) {
+pub(super) fn list(root: &Path, directory: &Path, files: &mut Vec<PathBuf>) {
     let mut entries: Vec<_> = fs::read_dir(root.join(directory))
         .into_iter()
         .flatten()

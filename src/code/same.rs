@@ -16,15 +16,50 @@ pub fn same_functions(
     head: &[u8],
     wanted: &BTreeSet<&str>,
 ) -> Option<BTreeSet<String>> {
+    Some(compare_functions(base, head, wanted)?.same)
+}
+
+/// What is known of functions in two linked files, by canonical name.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Alike {
+    /// Those that have the same machine code in both.
+    pub same: BTreeSet<String>,
+    /// Names that only the later file has, with the name under which the earlier one alone has the same
+    /// machine code. Where several have, none is told.
+    pub renamed: BTreeMap<String, String>,
+}
+
+/// The same as [`same_functions`], and those that have another name.
+pub fn compare_functions(base: &[u8], head: &[u8], wanted: &BTreeSet<&str>) -> Option<Alike> {
     let (base, head) = (bodies(base, wanted)?, bodies(head, wanted)?);
-    Some(
-        base.into_iter()
-            .filter(|(name, bodies)| {
-                bodies.iter().all(Option::is_some) && head.get(name) == Some(bodies)
-            })
-            .map(|(name, _)| name)
-            .collect(),
-    )
+    let only_in = |here: &Bodies, there: &Bodies| {
+        let mut by_code: BTreeMap<Vec<Option<[u8; 32]>>, Vec<String>> = BTreeMap::new();
+        let only = here.iter().filter(|(name, bodies)| {
+            !there.contains_key(*name) && bodies.iter().all(Option::is_some)
+        });
+        for (name, bodies) in only {
+            by_code
+                .entry(bodies.clone())
+                .or_default()
+                .push(name.clone());
+        }
+        by_code
+    };
+    let (gone, new) = (only_in(&base, &head), only_in(&head, &base));
+    let renamed = new.iter().filter_map(|(code, names)| {
+        match (names.as_slice(), gone.get(code)?.as_slice()) {
+            ([name], [before]) => Some((name.clone(), before.clone())),
+            _ => None,
+        }
+    });
+    let renamed = renamed.collect();
+    let same = base.into_iter().filter(|(name, bodies)| {
+        bodies.iter().all(Option::is_some) && head.get(name) == Some(bodies)
+    });
+    Some(Alike {
+        same: same.map(|(name, _)| name).collect(),
+        renamed,
+    })
 }
 
 type Bodies = BTreeMap<String, Vec<Option<[u8; 32]>>>;

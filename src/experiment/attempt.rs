@@ -1,17 +1,19 @@
 //! One attempt at a trial: a process of its own, and what it left in its directory.
 
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use crate::executor::{Cancel, Ended, LocalTrial, Supervisor, run_trial};
 use crate::plan::Plan;
 use crate::profile::Profile;
-use crate::store::TrialState;
+use crate::store::{NewTrial, Store, TrialState};
 use crate::trial::settings::turn;
 use crate::trial::{FailureKind, Placement, TrialEnd, TrialFailure, TrialOutcome, write_json};
 
 use super::error::ExperimentError;
 use super::guest::{GuestAttempt, in_guest, with_console_tail};
 use super::job::{ProgramFiles, time_limit, trial_job};
+use super::schedule::Slot;
 use super::workspace::Workspace;
 
 /// Runs trials on this machine.
@@ -173,6 +175,32 @@ impl LocalRunner<'_> {
             profile,
         })
     }
+}
+
+/// Keeps an attempt at a slot of an arm in the store, whatever it gave.
+pub fn keep(
+    (store, experiment): (&Store, &str),
+    (slot, arm): (&Slot, &str),
+    started: SystemTime,
+    attempt: &Attempt,
+) -> Result<(), ExperimentError> {
+    let blob = |bytes: &Vec<u8>| store.put_blob(bytes);
+    let profile = attempt.profile.as_ref().map(blob).transpose()?;
+    let (state, result) = stored_end(&attempt.end);
+    store.put_trial(
+        experiment,
+        &NewTrial {
+            block: slot.block,
+            arm: arm.to_owned(),
+            position: slot.place as u32,
+            started,
+            ended: SystemTime::now(),
+            state,
+            result,
+            profile,
+        },
+    )?;
+    Ok(())
 }
 
 /// Reads a profile as a trial writes it.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::build::Artifact;
-use crate::code::same_functions;
+use crate::code::{Alike, compare_functions};
 use crate::profile::{FunctionId, Profile, canonical_name};
 use crate::verdict::CodeComparison;
 
@@ -22,7 +22,14 @@ pub fn compare_code(base: &Artifact, head: &Artifact, profiles: &[&Profile]) -> 
         let Some(names) = same.get(&id.module) else {
             continue;
         };
-        let is_same = outer.iter().all(|name| names.contains(name));
+        if let Some(before) = names.renamed.get(&id.name).filter(|_| outer.len() == 1) {
+            let before = FunctionId {
+                name: before.clone(),
+                module: id.module.clone(),
+            };
+            comparison.renamed.insert(id.clone(), before);
+        }
+        let is_same = outer.iter().all(|name| names.same.contains(name));
         let known = match is_same {
             true => &mut comparison.same,
             false => &mut comparison.changed,
@@ -81,18 +88,18 @@ fn in_symbol_table(name: &str) -> &str {
 /// The kernel's name among the modules of a profile.
 const KERNEL: &str = "[kernel]";
 
-/// Names of the same functions by module; `None` where something else differs.
+/// Functions that are alike by module; `None` where something else differs.
 fn same_by_module(
     base: &Artifact,
     head: &Artifact,
     seen: &Seen,
-) -> Option<BTreeMap<String, BTreeSet<String>>> {
-    let mut by_module: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+) -> Option<BTreeMap<String, Alike>> {
+    let mut by_module: BTreeMap<String, Alike> = BTreeMap::new();
     if let (Some(old), Some(new)) = (base.kernel_code(), head.kernel_code()) {
         // What else a kernel consists of is made of its code, or says how that was configured.
         let read = |artifact: &Artifact, path: &str| std::fs::read(artifact.dir.join(path)).ok();
         let (old, new) = (read(base, &old.path)?, read(head, &new.path)?);
-        let same = same_functions(&old, &new, &seen.wanted(KERNEL))?;
+        let same = compare_functions(&old, &new, &seen.wanted(KERNEL))?;
         by_module.insert(KERNEL.to_owned(), same);
         return Some(by_module);
     }
@@ -100,17 +107,23 @@ fn same_by_module(
         let twin = head.files.iter().find(|twin| twin.path == file.path)?;
         let name = Path::new(&file.path).file_name()?.to_str()?.to_owned();
         let wanted = seen.wanted(&name);
-        let same: BTreeSet<String> = if file.digest == twin.digest {
-            wanted.into_iter().map(str::to_owned).collect()
+        let alike = if file.digest == twin.digest {
+            Alike {
+                same: wanted.into_iter().map(str::to_owned).collect(),
+                ..Alike::default()
+            }
         } else {
             let read = |artifact: &Artifact| std::fs::read(artifact.dir.join(&file.path)).ok();
-            same_functions(&read(base)?, &read(head)?, &wanted)?
+            compare_functions(&read(base)?, &read(head)?, &wanted)?
         };
         // Two files of one name are one module in a profile.
         match by_module.get_mut(&name) {
-            Some(known) => known.retain(|function| same.contains(function)),
+            Some(known) => {
+                known.same.retain(|function| alike.same.contains(function));
+                known.renamed.clear();
+            }
             None => {
-                by_module.insert(name, same);
+                by_module.insert(name, alike);
             }
         }
     }

@@ -5,10 +5,10 @@ use std::time::{Duration, Instant, SystemTime};
 use crate::build::Artifact;
 use crate::profile::Profile;
 use crate::repo::Revision;
-use crate::store::{NewTrial, Store, StoredTrial, TrialState};
+use crate::store::{Store, StoredTrial, TrialState};
 use crate::trial::{FailureKind, TrialEnd, TrialResult};
 
-use super::attempt::{Attempt, LocalRunner, read_profile, stored_end};
+use super::attempt::{LocalRunner, keep, read_profile};
 use super::error::ExperimentError;
 use super::progress::Progress;
 use super::schedule::{Slot, slots};
@@ -176,7 +176,12 @@ impl TrialSeries<'_> {
             let started = SystemTime::now();
             let attempt = self.runner.attempt(counts.number, &arm.artifact)?;
             counts.number += 1;
-            self.keep(slot, started, &attempt)?;
+            keep(
+                (self.store, self.experiment),
+                (slot, self.arms[slot.arm].name),
+                started,
+                &attempt,
+            )?;
             let failure = match attempt.end {
                 TrialEnd::Measured(result) => {
                     let disturbed = self.disturbed(&result);
@@ -221,33 +226,5 @@ impl TrialSeries<'_> {
             ));
             std::thread::sleep(Duration::from_millis(200));
         }
-    }
-
-    fn keep(
-        &self,
-        slot: &Slot,
-        started: SystemTime,
-        attempt: &Attempt,
-    ) -> Result<(), ExperimentError> {
-        let profile = attempt
-            .profile
-            .as_ref()
-            .map(|bytes| self.store.put_blob(bytes))
-            .transpose()?;
-        let (state, result) = stored_end(&attempt.end);
-        self.store.put_trial(
-            self.experiment,
-            &NewTrial {
-                block: slot.block,
-                arm: self.arms[slot.arm].name.to_owned(),
-                position: slot.place as u32,
-                started,
-                ended: SystemTime::now(),
-                state,
-                result,
-                profile,
-            },
-        )?;
-        Ok(())
     }
 }

@@ -4,8 +4,9 @@ use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use rustix::io::Errno;
 use rustix::net::sockopt::{Timeout, set_socket_timeout, set_tcp_nodelay};
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, connect, recv,
@@ -99,7 +100,7 @@ impl Address {
         match &self.kind {
             Kind::Unix(address) => {
                 let socket = stream_socket(AddressFamily::UNIX, timeout)?;
-                connect(&socket, address)?;
+                connect(&socket, address).map_err(|error| told(error, timeout))?;
                 Ok(socket)
             }
             Kind::Tcp(addresses) => {
@@ -115,12 +116,23 @@ impl Address {
                             set_tcp_nodelay(&socket, true)?;
                             return Ok(socket);
                         }
-                        Err(error) => last = error.into(),
+                        Err(error) => last = told(error, timeout),
                     }
                 }
                 Err(last)
             }
         }
+    }
+}
+
+/// What the kernel says of a connection; it has other words where its time was up.
+fn told(error: Errno, timeout: Duration) -> io::Error {
+    match error {
+        Errno::AGAIN | Errno::INPROGRESS => io::Error::new(
+            io::ErrorKind::TimedOut,
+            format!("no answer in {} s", timeout.as_secs()),
+        ),
+        error => error.into(),
     }
 }
 
@@ -171,8 +183,8 @@ impl Introduction {
             command: self.shown.clone(),
             got,
         };
-        let broken = |error: rustix::io::Errno| match error {
-            rustix::io::Errno::AGAIN => refused("nothing in time".to_owned()),
+        let broken = |error: Errno| match error {
+            Errno::AGAIN => refused("nothing in time".to_owned()),
             error => refused(io::Error::from(error).to_string()),
         };
         let mut rest = self.bytes.as_slice();
@@ -182,9 +194,14 @@ impl Introduction {
         }
         let mut parser = parser(spec);
         let mut buffer = [0u8; 4096];
+        // A server that says a little now and then has not answered either.
+        let until = Instant::now() + Duration::from_secs(spec.stall_timeout);
         let mut answer: Option<Result<(), String>> = None;
         while answer.is_none() {
             let (_, got) = recv(socket, &mut buffer, RecvFlags::empty()).map_err(broken)?;
+            if Instant::now() >= until {
+                return Err(broken(Errno::AGAIN));
+            }
             if got == 0 {
                 return Err(refused("the connection closed".to_owned()));
             }

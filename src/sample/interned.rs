@@ -32,6 +32,11 @@ impl FrameTable {
     }
 }
 
+/// Names that are kept apart. A program that gives each of its threads another name has no end of them.
+const MOST_NAMES: usize = 20_000;
+/// What stands for all further ones.
+const OTHERS: &[u8] = b"[other threads]";
+
 /// Distinct names.
 #[derive(Debug, Default)]
 pub struct Names {
@@ -44,6 +49,9 @@ impl Names {
     pub fn intern(&mut self, name: &[u8]) -> u32 {
         if let Some(at) = self.index.get(name) {
             return *at;
+        }
+        if self.names.len() >= MOST_NAMES && name != OTHERS {
+            return self.intern(OTHERS);
         }
         let at = self.names.len() as u32;
         self.names.push(match name {
@@ -65,5 +73,23 @@ impl Names {
         self.names
             .get(at as usize)
             .map_or("[unknown]", String::as_str)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_without_end_share_one() {
+        let mut names = Names::default();
+        for number in 0..2 * MOST_NAMES {
+            names.intern(format!("worker-{number}").as_bytes());
+        }
+        assert_eq!(names.len(), MOST_NAMES + 1);
+        let late = names.intern(b"late");
+        assert_eq!(names.get(late), "[other threads]");
+        let early = names.intern(b"worker-7");
+        assert_eq!(names.get(early), "worker-7");
     }
 }

@@ -111,7 +111,7 @@ fn judge_functions(
         }
     }
     let relations = Relations::new(costs);
-    moved::note(&mut functions, costs, hypotheses, &relations, rules);
+    moved::note(&mut functions, costs, hypotheses, (&relations, code), rules);
     let code = Code::new(code, costs, hypotheses, &relations);
     code.note(&mut functions, rules.judging.gate_points);
     inherited::note(&mut functions, &relations, &|heir, from| {

@@ -44,6 +44,8 @@ pub struct CodeComparison {
     pub same: BTreeSet<FunctionId>,
     /// Functions whose code differs, or is there in one build only.
     pub changed: BTreeSet<FunctionId>,
+    /// Functions that only the head has, with the one that only the base has and whose code is the same.
+    pub renamed: BTreeMap<FunctionId, FunctionId>,
 }
 
 /// Welch's unequal-variances test of base against head.

@@ -4,17 +4,21 @@
 //! change is called moved when functions that are related to it (callers, callees, siblings, or for
 //! a new function any that is gone) changed the other way by as much: the sum of their samples,
 //! judged as one cost, shows no change that passes the gate. What is new in place of something dearer
-//! that is gone has moved too. A partner must be significant by
+//! that is gone has moved too, and what has the machine code of one that is gone under another name. A partner must be significant by
 //! itself, at `alpha` over the number of functions that come into question, so that noise of many
 //! relatives does not excuse a regression.
+
+use std::collections::BTreeMap;
 
 use super::costs::{Costs, Kind};
 use super::functions::{Rules, verdict_of};
 use super::hypotheses::{Hypotheses, Tested};
 use super::model::{
-    CostVerdict, FunctionNote, FunctionStatus, FunctionVerdict, GroupProposal, Verdict,
+    CodeComparison, CostVerdict, FunctionNote, FunctionStatus, FunctionVerdict, GroupProposal,
+    Verdict,
 };
 use super::relations::Relations;
+use crate::profile::FunctionId;
 
 /// Most functions that share one move.
 const MOST_MEMBERS: usize = 8;
@@ -29,6 +33,8 @@ struct Search<'a> {
     hypotheses: &'a Hypotheses,
     relations: &'a Relations,
     rules: Rules<'a>,
+    /// Partners of the same machine code under another name, by index.
+    renamed: BTreeMap<usize, usize>,
 }
 
 /// Adds [`FunctionNote::Moved`] where it holds.
@@ -36,10 +42,16 @@ pub fn note(
     functions: &mut [FunctionVerdict],
     costs: &Costs<'_>,
     hypotheses: &Hypotheses,
-    relations: &Relations,
+    (relations, code): (&Relations, &CodeComparison),
     rules: Rules<'_>,
 ) {
+    let place = |id: &FunctionId| costs.ids.binary_search(id).ok();
+    let pairs = code.renamed.iter();
+    let pairs = pairs.filter_map(|(new, gone)| Some((place(new)?, place(gone)?)));
     let search = Search {
+        renamed: pairs
+            .flat_map(|(new, gone)| [(new, gone), (gone, new)])
+            .collect(),
         functions,
         costs,
         hypotheses,
@@ -64,6 +76,7 @@ pub fn propose(
     rules: Rules<'_>,
 ) -> Vec<GroupProposal> {
     let search = Search {
+        renamed: BTreeMap::new(),
         functions,
         costs,
         hypotheses,
@@ -84,6 +97,11 @@ impl Search<'_> {
     /// Names of the functions that balance what was flagged of a function: its regressions, or
     /// where it has none its improvements.
     fn partners(&self, function: usize) -> Option<Vec<String>> {
+        if let Some(&partner) = self.renamed.get(&function)
+            && self.is_the_same(function, partner)
+        {
+            return Some(vec![self.functions[partner].name.clone()]);
+        }
         let verdict = &self.functions[function];
         let costs = [&verdict.self_cost, &verdict.inclusive];
         let regressed = costs.iter().any(|c| c.verdict == Verdict::Regressed);
@@ -226,6 +244,17 @@ impl Search<'_> {
         let gate = self.rules.judging.gate_points;
         let significant = joint.p.is_some_and(|p| p <= self.rules.judging.alpha);
         rest < gate || (!significant && rest <= rise / 2.0) || self.is_made_good(members, kind)
+    }
+
+    /// Whether a function and the one that has its machine code under another name may be one: what is left
+    /// of both changes is at most the cost of the one that is gone. A rename alone leaves nothing, but a cost
+    /// varies with every start of a program; one that more than doubled has another cause.
+    fn is_the_same(&self, function: usize, partner: usize) -> bool {
+        let changes = [function, partner].map(|f| self.change(f, Kind::Own).change_points);
+        let gone = changes
+            .iter()
+            .fold(0.0, |gone: f64, change| gone.min(*change));
+        changes.iter().sum::<f64>() <= -gone
     }
 
     /// Whether a new function costs less than those that are gone, or one that is gone cost less

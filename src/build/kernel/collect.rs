@@ -1,12 +1,13 @@
 //! From a built kernel tree to the files of the artifact.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
 use super::super::artifact::{ArtifactFile, KERNEL_CODE, KERNEL_IMAGE};
 use super::super::cache::Outcome;
+use super::super::collect::list;
 use super::super::error::BuildError;
 use super::super::program_digest::kernel_digest;
 use super::make::OWN;
@@ -44,6 +45,8 @@ pub fn collect(objects: &Path, destination: &Path) -> Result<Result<Outcome, Str
     let installed = objects.join(OWN).join("installed/lib/modules");
     let mut modules = Vec::new();
     list(&installed, Path::new(""), &mut modules);
+    // Links lead to source and objects: nowhere, once the next kernel is built.
+    modules.retain(|path| !installed.join(path).is_symlink());
     for path in modules {
         let name = Path::new(MODULES).join(&path);
         let file = copy(&installed.join(&path), destination, &name.to_string_lossy())?;
@@ -78,25 +81,6 @@ fn copy(from: &Path, destination: &Path, name: &str) -> Result<ArtifactFile, Bui
         size: content.len() as u64,
         digest: hex(&digest),
     })
-}
-
-/// All files below a directory, without links: those that lead to source and objects lead nowhere
-/// once the next kernel is built.
-fn list(root: &Path, directory: &Path, files: &mut Vec<PathBuf>) {
-    let mut entries: Vec<_> = fs::read_dir(root.join(directory))
-        .into_iter()
-        .flatten()
-        .flatten()
-        .collect();
-    entries.sort_by_key(fs::DirEntry::file_name);
-    for entry in entries {
-        let path = directory.join(entry.file_name());
-        match entry.file_type() {
-            Ok(kind) if kind.is_dir() => list(root, &path, files),
-            Ok(kind) if kind.is_file() => files.push(path),
-            _ => {}
-        }
-    }
 }
 
 fn hex(bytes: &[u8]) -> String {

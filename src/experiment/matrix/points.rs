@@ -4,10 +4,10 @@ use std::time::{Duration, Instant, SystemTime};
 
 use crate::plan::Plan;
 use crate::profile::Profile;
-use crate::store::{NewTrial, StoredTrial, TrialState};
+use crate::store::{StoredTrial, TrialState};
 use crate::trial::{FailureKind, TrialEnd, TrialFailure, TrialResult};
 
-use super::super::attempt::{Attempt, LocalRunner, read_profile, stored_end};
+use super::super::attempt::{LocalRunner, keep, read_profile};
 use super::super::error::ExperimentError;
 use super::super::progress::Progress;
 use super::super::schedule::{Slot, slots};
@@ -235,7 +235,12 @@ impl Bench<'_> {
             let attempt = runner.attempt(self.number, cell.files())?;
             self.number += 1;
             attempts += 1;
-            self.keep(cell, slot, started, &attempt)?;
+            keep(
+                (self.surroundings.store, self.experiment),
+                (slot, &cell.planned.name),
+                started,
+                &attempt,
+            )?;
             let failure = match attempt.end {
                 TrialEnd::Measured(result) => {
                     let profile = attempt.profile.as_deref().map(read_profile).transpose()?;
@@ -253,32 +258,6 @@ impl Bench<'_> {
             ));
             std::thread::sleep(Duration::from_millis(200));
         }
-    }
-
-    fn keep(
-        &self,
-        cell: &ReadyCell<'_>,
-        slot: &Slot,
-        started: SystemTime,
-        attempt: &Attempt,
-    ) -> Result<(), ExperimentError> {
-        let blob = |bytes: &Vec<u8>| self.surroundings.store.put_blob(bytes);
-        let profile = attempt.profile.as_ref().map(blob).transpose()?;
-        let (state, result) = stored_end(&attempt.end);
-        self.surroundings.store.put_trial(
-            self.experiment,
-            &NewTrial {
-                block: slot.block,
-                arm: cell.planned.name.clone(),
-                position: slot.place as u32,
-                started,
-                ended: SystemTime::now(),
-                state,
-                result,
-                profile,
-            },
-        )?;
-        Ok(())
     }
 }
 
