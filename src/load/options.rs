@@ -10,7 +10,7 @@ pub struct RunOptions {
     /// CPUs of the client threads: thread i is bound to the i-th, beginning again at the first
     /// where there are more threads. Empty: not bound.
     pub cpus: Vec<usize>,
-    /// Set from outside to end the run with [`LoadError::Cancelled`].
+    /// Set from outside to end the run with [`LoadError::Cancelled`](super::LoadError::Cancelled).
     pub cancel: Arc<AtomicBool>,
     /// Percentiles of a series by the second; `None` for no series. A bounded run only has one.
     pub series: Option<Vec<f64>>,
