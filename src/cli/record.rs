@@ -173,14 +173,15 @@ fn signal_pipe() -> anyhow::Result<UnixStream> {
 fn end(child: &mut Child) -> anyhow::Result<ExitStatus> {
     let pid = child.id() as i32;
     let below = descendants(pid);
-    let tell = |signal: Signal| {
+    // It may have ended by itself, or by the same Ctrl-C.
+    let tell = |signal: Signal, is_running: bool| {
         let living = below.iter().filter(|process| process.is_alive());
-        for pid in living.map(|process| process.pid).chain([pid]) {
-            // It may have ended by itself, or by the same Ctrl-C.
+        let living = living.map(|process| process.pid);
+        for pid in living.chain(is_running.then_some(pid)) {
             let _ = kill(Pid::from_raw(pid), signal);
         }
     };
-    tell(Signal::SIGTERM);
+    tell(Signal::SIGTERM, true);
     let started = Instant::now();
     let mut ended = None;
     while started.elapsed() < Duration::from_secs(3) {
@@ -192,18 +193,10 @@ fn end(child: &mut Child) -> anyhow::Result<ExitStatus> {
             _ => std::thread::sleep(Duration::from_millis(5)),
         }
     }
+    tell(Signal::SIGKILL, ended.is_none());
     match ended {
-        Some(status) => {
-            let living = below.iter().filter(|process| process.is_alive());
-            for process in living {
-                let _ = kill(Pid::from_raw(process.pid), Signal::SIGKILL);
-            }
-            Ok(status)
-        }
-        None => {
-            tell(Signal::SIGKILL);
-            child.wait().context("cannot wait for the command")
-        }
+        Some(status) => Ok(status),
+        None => child.wait().context("cannot wait for the command"),
     }
 }
 

@@ -12,4 +12,4 @@ mod body;
 mod image;
 mod same;
 
-pub use same::{Alike, compare_functions, same_functions};
+pub use same::{Alike, compare_functions};

@@ -5,20 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::body::digest;
 use super::image::Image;
 
-/// The functions that have the same machine code in two linked files, by canonical name; `None`
-/// where a file is no ELF file for x86-64 or has no symbols.
-///
-/// The parts and copies of a function (`f.cold`, `f.constprop.0`) count as one: all of them must be
-/// there in both files, and be the same. A function that refers to something that cannot be told is
-/// not among the same.
-pub fn same_functions(
-    base: &[u8],
-    head: &[u8],
-    wanted: &BTreeSet<&str>,
-) -> Option<BTreeSet<String>> {
-    Some(compare_functions(base, head, wanted)?.same)
-}
-
 /// What is known of functions in two linked files, by canonical name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Alike {
@@ -29,7 +15,12 @@ pub struct Alike {
     pub renamed: BTreeMap<String, String>,
 }
 
-/// The same as [`same_functions`], and those that have another name.
+/// Compares the functions of two linked files by their machine code; `None` where a file is no ELF file for
+/// x86-64 or has no symbols.
+///
+/// The parts and copies of a function (`f.cold`, `f.constprop.0`) count as one: all of them must be
+/// there in both files, and be the same. A function that refers to something that cannot be told is
+/// not among the same.
 pub fn compare_functions(base: &[u8], head: &[u8], wanted: &BTreeSet<&str>) -> Option<Alike> {
     let (base, head) = (bodies(base, wanted)?, bodies(head, wanted)?);
     let only_in = |here: &Bodies, there: &Bodies| {

@@ -11,7 +11,7 @@ use crate::trial::settings::turn;
 use crate::trial::{FailureKind, Placement, TrialEnd, TrialFailure, TrialOutcome, write_json};
 
 use super::error::ExperimentError;
-use super::guest::{GuestAttempt, in_guest, with_console_tail};
+use super::guest::{GuestAttempt, in_guest, with_console};
 use super::job::{ProgramFiles, time_limit, trial_job};
 use super::schedule::Slot;
 use super::workspace::Workspace;
@@ -140,7 +140,7 @@ impl LocalRunner<'_> {
             // A child that was killed for want of memory, or an oops: what was measured is of that.
             TrialEnd::Measured(_) if ended.remark.is_some() => {
                 let remark = ended.remark.unwrap_or_default();
-                let message = with_console_tail(&remark, &ended.tail);
+                let message = with_console(&remark, &ended.tail);
                 return Ok(failed(FailureKind::Run, message));
             }
             TrialEnd::Measured(result) => {

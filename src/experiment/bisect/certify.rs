@@ -1,7 +1,5 @@
 //! The trials of a certificate: fresh blocks of a culprit and its parent.
 
-use std::time::Instant;
-
 use crate::experiment::ExperimentError;
 use crate::experiment::progress::Progress;
 use crate::experiment::schedule::slots;
@@ -187,7 +185,7 @@ impl Searcher<'_, '_> {
             });
             let raw = match kept {
                 Some(trial) => self.bench.stored_script(trial),
-                None if self.deadline.is_some_and(|at| Instant::now() >= at) => {
+                None if self.is_out_of_time() => {
                     return Err(ExperimentError::Budget("time"));
                 }
                 None => self.script_again(command, revision, slot.block, arm)?,

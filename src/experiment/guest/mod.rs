@@ -7,8 +7,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::executor::guest::{
-    Choice, Console, Ending, Engine, Fault, GuestEnd, GuestError, GuestRun, GuestTrial, KvmMemory,
-    Programs, choose, run_guest,
+    Choice, Ending, Engine, Fault, GuestEnd, GuestError, GuestRun, GuestTrial, KvmMemory, Programs,
+    choose, run_guest,
 };
 use crate::plan::{Guest, SubjectKind};
 use crate::store::BlobDigest;
@@ -217,16 +217,11 @@ fn failure(run: &GuestRun, limit: Duration) -> (FailureKind, String) {
         Fault::Boot => FailureKind::Start,
         Fault::Run => FailureKind::Run,
     };
-    (kind, with_console(&what, &run.console))
+    (kind, with_console(&what, &run.console.tail()))
 }
 
 /// What happened, and the console's last lines.
-pub fn with_console(what: &str, console: &Console) -> String {
-    with_console_tail(what, &console.tail())
-}
-
-/// What happened, and the console's last lines as they were kept.
-pub fn with_console_tail(what: &str, tail: &str) -> String {
+pub fn with_console(what: &str, tail: &str) -> String {
     format!("{what}; its console ends:\n{tail}")
 }
 

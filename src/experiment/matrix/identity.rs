@@ -50,6 +50,9 @@ impl Identity {
     }
 }
 
+/// Cells by their names.
+type Identities = BTreeMap<String, Identity>;
+
 /// Commits of cells, by the cell's name.
 pub type Commits = BTreeMap<String, String>;
 
@@ -61,12 +64,12 @@ pub fn note(
     repository: Option<&Repository>,
 ) -> Result<Commits, ExperimentError> {
     let cells = plan.cells.iter();
-    let now: BTreeMap<&str, Identity> = cells
-        .map(|cell| (cell.name.as_str(), Identity::of(cell, repository)))
+    let now: Identities = cells
+        .map(|cell| (cell.name.clone(), Identity::of(cell, repository)))
         .collect();
     let body = serde_json::to_value(&now).unwrap_or_default();
     store.put_event(experiment, CELLS, &body)?;
-    Ok(commits(&now))
+    Ok(commits(now))
 }
 
 /// The commits with which a matrix goes on.
@@ -85,8 +88,7 @@ pub fn take_up(
         // Begun by a version that did not note them.
         return Ok(Commits::new());
     };
-    let then: BTreeMap<String, Identity> =
-        serde_json::from_value(noted.body.clone()).unwrap_or_default();
+    let then: Identities = serde_json::from_value(noted.body.clone()).unwrap_or_default();
     for cell in &plan.cells {
         let Some(was) = then.get(&cell.name) else {
             continue;
@@ -115,13 +117,12 @@ pub fn take_up(
             ));
         }
     }
-    let then = then.iter().map(|(name, was)| (name.as_str(), was.clone()));
-    Ok(commits(&then.collect()))
+    Ok(commits(then))
 }
 
-fn commits(cells: &BTreeMap<&str, Identity>) -> Commits {
-    let named = cells.iter();
+fn commits(cells: Identities) -> Commits {
+    let named = cells.into_iter();
     named
-        .filter_map(|(name, cell)| Some(((*name).to_owned(), cell.commit.clone()?)))
+        .filter_map(|(name, cell)| Some((name, cell.commit?)))
         .collect()
 }

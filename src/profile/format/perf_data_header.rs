@@ -13,12 +13,6 @@ const EVENT_DESC: usize = 12;
 /// A record that is followed by bytes which are not in its size (`PERF_RECORD_AUXTRACE`).
 const AUXTRACE: u32 = 71;
 
-/// A part of the file.
-#[derive(Debug, Clone, Copy)]
-struct Section<'b> {
-    bytes: &'b [u8],
-}
-
 /// Numbers of a file of either byte order.
 #[derive(Debug, Clone, Copy)]
 struct Numbers<'b> {
@@ -44,18 +38,11 @@ impl<'b> Numbers<'b> {
     }
 
     /// The section whose place and size stand at `at`.
-    fn section(self, at: usize) -> Option<Section<'b>> {
+    fn section(self, at: usize) -> Option<Self> {
         let from = usize::try_from(self.u64(at)?).ok()?;
         let size = usize::try_from(self.u64(at.checked_add(8)?)?).ok()?;
         let bytes = self.bytes.get(from..from.checked_add(size)?)?;
-        Some(Section { bytes })
-    }
-
-    fn of(self, section: Section<'b>) -> Self {
-        Self {
-            bytes: section.bytes,
-            ..self
-        }
+        Some(Self { bytes, ..self })
     }
 }
 
@@ -65,9 +52,10 @@ pub(super) fn check(bytes: &[u8], is_piped: bool) -> Result<(), FormatError> {
     let is_little = !bytes.starts_with(b"2ELIFREP");
     let file = Numbers { bytes, is_little };
     let found = match is_piped {
-        true => check_records(file.of(Section {
+        true => check_records(Numbers {
             bytes: bytes.get(16..).unwrap_or_default(),
-        })),
+            ..file
+        }),
         false => check_file(file),
     };
     match found {
@@ -86,7 +74,7 @@ fn check_file(file: Numbers<'_>) -> Result<(), &'static str> {
     if !ATTRIBUTE.contains(&size.saturating_sub(16)) {
         return Err("an event's description");
     }
-    let attributes = file.of(file.section(24).ok_or("the list of events")?);
+    let attributes = file.section(24).ok_or("the list of events")?;
     let size = usize::try_from(size).map_err(|_| header)?;
     for at in (0..attributes.bytes.len()).step_by(size) {
         let ids = Numbers {
@@ -115,11 +103,11 @@ fn check_file(file: Numbers<'_>) -> Result<(), &'static str> {
     for feature in set {
         let section = file.section(at).ok_or("a section after its data")?;
         if feature == EVENT_DESC {
-            check_descriptions(file.of(section)).ok_or("an event's description")?;
+            check_descriptions(section).ok_or("an event's description")?;
         }
         at += 16;
     }
-    check_records(file.of(data))
+    check_records(data)
 }
 
 /// The number of events and of the ids of each.

@@ -117,7 +117,7 @@ impl Searcher<'_, '_> {
             {
                 return Ok(LineEnd::Concluded(conclusion));
             }
-            if self.deadline.is_some_and(|at| Instant::now() >= at) {
+            if self.is_out_of_time() {
                 return Ok(LineEnd::Stopped("time"));
             }
             let builds = self.bench.builds();
@@ -135,6 +135,11 @@ impl Searcher<'_, '_> {
             }
             self.tell(field);
         }
+    }
+
+    /// Whether no further trial is to be begun.
+    pub(super) fn is_out_of_time(&self) -> bool {
+        self.deadline.is_some_and(|at| Instant::now() >= at)
     }
 
     /// Ends a search whose ends do not differ, once their trials are done; where values have no
